@@ -1,0 +1,80 @@
+# Compiler settings of every target of ours, and the two functions that add a module or a test.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+
+find_program(CINNABAR_CCACHE ccache)
+if(CINNABAR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Precompiled headers need these two relaxations (ccache manual, "Precompiled headers").
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CINNABAR_CCACHE})
+endif()
+
+foreach(linker mold lld)
+  find_program(CINNABAR_LINKER_${linker} NAMES ld.${linker} ${linker})
+  if(CINNABAR_LINKER_${linker})
+    add_link_options(-fuse-ld=${linker})
+    break()
+  endif()
+endforeach()
+
+add_library(cinnabar_flags INTERFACE)
+target_include_directories(cinnabar_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(cinnabar_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers)
+target_compile_definitions(cinnabar_flags INTERFACE CINNABAR_VERSION="${PROJECT_VERSION}" _GLIBCXX_ASSERTIONS)
+
+# Global, so that the one precompiled header and all its users agree.
+add_compile_options(-fstack-protector-strong -fpch-preprocess)
+if(CINNABAR_SANITIZE)
+  add_compile_options(-fsanitize=${CINNABAR_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${CINNABAR_SANITIZE})
+else()
+  add_compile_options("$<$<CONFIG:Release,Dev>:-D_FORTIFY_SOURCE=2>")
+endif()
+set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -pie -Wl,-z,relro,-z,now")
+
+# cinnabar_module(NAME [TORCH] SOURCES ... LINK ...): static library cinnabar_NAME.
+function(cinnabar_module name)
+  cmake_parse_arguments(M "TORCH" "" "SOURCES;LINK" ${ARGN})
+  add_library(cinnabar_${name} STATIC ${M_SOURCES})
+  target_link_libraries(cinnabar_${name} PUBLIC cinnabar_flags ${M_LINK})
+  if(M_TORCH)
+    cinnabar_use_torch(cinnabar_${name})
+  endif()
+endfunction()
+
+# cinnabar_registry(NAME [TORCH] LINK ...): every .cpp of this folder, as objects so that self-registration survives linking.
+# A registry with torch code is compiled twice: cinnabar_NAME (engine) and cinnabar_NAME_entries (descriptions alone, no torch).
+function(cinnabar_registry name)
+  cmake_parse_arguments(M "TORCH" "" "LINK;ENTRIES_LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  add_library(cinnabar_${name} OBJECT ${sources})
+  target_link_libraries(cinnabar_${name} PUBLIC cinnabar_flags ${M_LINK})
+  if(M_TORCH)
+    target_compile_definitions(cinnabar_${name} PRIVATE CINNABAR_ENGINE)
+    cinnabar_use_torch(cinnabar_${name})
+    add_library(cinnabar_${name}_entries OBJECT ${sources})
+    target_link_libraries(cinnabar_${name}_entries PUBLIC cinnabar_flags ${M_ENTRIES_LINK})
+  endif()
+endfunction()
+
+# cinnabar_test(NAME [TORCH] [LABEL fast|slow] SOURCES ... LINK ...): one doctest binary NAME_test, run by ctest.
+function(cinnabar_test name)
+  cmake_parse_arguments(T "TORCH" "LABEL" "SOURCES;LINK" ${ARGN})
+  if(NOT T_LABEL)
+    set(T_LABEL fast)
+  endif()
+  add_executable(${name}_test ${CMAKE_SOURCE_DIR}/tests/test_main.cpp ${T_SOURCES})
+  target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(${name}_test PRIVATE cinnabar_flags doctest::doctest ${T_LINK})
+  target_compile_definitions(${name}_test PRIVATE CINNABAR_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests"
+                             CINNABAR_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(T_TORCH)
+    cinnabar_use_torch(${name}_test)
+  endif()
+  add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL}
+                       ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0;UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+endfunction()

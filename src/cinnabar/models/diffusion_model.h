@@ -1,0 +1,89 @@
+// The one seam for architectures: what training and sampling may ask of a loaded model, whatever its family.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "cinnabar/nn/layer.h"
+
+namespace cinnabar::models {
+
+// How the denoiser is trained: DDPM families predict the noise or the velocity, flow families the difference.
+enum class Objective { Epsilon, Velocity, Flow };
+
+struct ModelInfo {
+  std::string family;                    // "sd1", later "sd2", "sdxl", "flux", ...
+  std::string base_model_version;        // metadata ss_base_model_version, e.g. "sd_v1"
+  std::string modelspec_architecture;    // e.g. "stable-diffusion-v1"
+  std::string modelspec_implementation;  // of adapter files, e.g. "diffusers"
+  Objective objective = Objective::Epsilon;
+  bool zero_terminal_snr = false;
+  int64_t latent_channels = 4;
+  int64_t downscale = 8;                 // pixels per latent on a side
+  double latent_scale = 0.18215;         // z = (mean - shift) * scale
+  double latent_shift = 0.0;
+  int64_t native_side_px = 512;
+  std::vector<std::string> notes{};      // inferred or overridden settings worth reporting to the user
+};
+
+// Token ids of a batch of captions, for each text encoder of the family.
+struct Tokens {
+  std::vector<at::Tensor> ids;  // one per encoder, int64 [B, chunks, 77]
+};
+
+// What the text side gives to the denoiser. Undefined tensors are not used by the family.
+struct Conditioning {
+  at::Tensor context;  // [B, T, D]
+  at::Tensor pooled;   // [B, P]
+  at::Tensor mask;     // [B, T]
+  at::Tensor vector;   // [B, V]: size and crop embeddings, guidance
+};
+
+struct TextOptions {
+  int64_t max_token_length = 75;  // 75, 150 or 225
+  int64_t clip_skip = 0;          // 0 or 1: last layer
+};
+
+// One trainable part with the prefix of its adapter keys.
+struct ModelPart {
+  std::string name;            // "unet", "text_encoder"
+  std::string adapter_prefix;  // "lora_unet", "lora_te"
+  nn::Module* module = nullptr;
+};
+
+// A layer that adapters may attach to.
+struct AdapterTarget {
+  std::string name;        // full adapter name, e.g. "lora_unet_down_blocks_0_attentions_0_proj_in"
+  std::string part;        // "unet" or "text_encoder"
+  nn::Layer* layer = nullptr;
+  bool is_extended = false;  // only wrapped when conv_dim is given (children of resnet, down- and upsampling blocks)
+};
+
+class DiffusionModel {
+ public:
+  virtual ~DiffusionModel() = default;
+  virtual const ModelInfo& info() const = 0;
+
+  virtual Tokens tokenize(const std::vector<std::string>& captions, const TextOptions& options) const = 0;
+  virtual Conditioning encode_text(const Tokens& tokens, const TextOptions& options) = 0;
+
+  // pixels [B, 3, H, W] in [-1, 1] -> moments [B, 2 C, h, w]: mean and log variance (clamped), unscaled.
+  virtual at::Tensor encode_moments(const at::Tensor& pixels) = 0;
+  // Unscaled latents [B, C, h, w] -> pixels [B, 3, H, W], not clamped.
+  virtual at::Tensor decode(const at::Tensor& latents) = 0;
+  // noisy [B, C, h, w] (scaled), timesteps [B] in [0, 1000) -> prediction like noisy.
+  virtual at::Tensor predict(const at::Tensor& noisy, const at::Tensor& timesteps, const Conditioning& conditioning) = 0;
+
+  // Text encoders first, then the denoiser: the order of learning-rate groups and of metadata.
+  virtual std::vector<ModelPart> parts() = 0;
+  // In file order: text encoders first, then the denoiser, each in module order.
+  virtual std::vector<AdapterTarget> adapter_targets() = 0;
+  // Frees the VAE (or a part by its name) once its results are cached. Using it afterwards is Error{Internal}.
+  virtual void release(const std::string& part) = 0;
+  virtual nn::Module& vae() = 0;
+};
+
+}  // namespace cinnabar::models

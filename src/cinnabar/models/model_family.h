@@ -1,0 +1,48 @@
+// The registry of model families. A new family is one folder below models/ with one CINNABAR_REGISTER_MODEL_FAMILY.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cinnabar/base/registry.h"
+#include "cinnabar/formats/checkpoint.h"
+#include "cinnabar/models/diffusion_model.h"
+
+namespace cinnabar::models {
+
+struct LoadOptions {
+  at::ScalarType dtype = at::kFloat;          // of the frozen weights
+  at::ScalarType vae_dtype = at::kFloat;
+  at::Device device = at::kCPU;
+  std::optional<bool> v_parameterization{};   // the user's word; reported when the file says otherwise
+  std::string vae_path{};                     // a separate autoencoder, or empty
+};
+
+struct InitOptions {
+  std::string size = "tiny";  // "tiny" or "full"
+  uint64_t seed = 0;
+};
+
+struct ModelFamily {
+  std::string help;
+  // Looks at tensor names and shapes only.
+  std::function<bool(const formats::Checkpoint&)> recognises;
+  std::function<std::unique_ptr<DiffusionModel>(const formats::Checkpoint&, const LoadOptions&)> load;
+  // Random weights under the single-file names.
+  std::function<std::unique_ptr<DiffusionModel>(const InitOptions&)> create;
+};
+
+base::Registry<ModelFamily>& model_families();
+
+// Finds the family by content and loads the model. Throws Error{Format} that lists what was looked for when none fits.
+std::unique_ptr<DiffusionModel> load_model(const std::string& path, const LoadOptions& options);
+
+// All parameters under their single-file names, e.g. for saving. Valid while the model lives.
+std::vector<std::pair<std::string, at::Tensor>> state_tensors(DiffusionModel& model);
+
+}  // namespace cinnabar::models
+
+#define CINNABAR_REGISTER_MODEL_FAMILY(name, ...) \
+  static const bool registered_family_##name = ::cinnabar::models::model_families().add(#name, __VA_ARGS__)

@@ -1,0 +1,39 @@
+// One row of the option schema: the single description from which command line, files, help, docs and forms come.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cinnabar::schema {
+
+// Steps: a whole number is a count of steps, a fraction below 1 (or "10%") is a share of max_train_steps.
+enum class Type { Flag, Int, Float, Text, Path, TextList, FloatList, Steps, Size };  // Size: "512" or "512,768" (width, height)
+enum class Level { Basic, Advanced, Expert };
+
+using Value = std::variant<std::monostate, bool, int64_t, double, std::string, std::vector<std::string>, std::vector<double>>;
+
+struct Range {
+  double low;
+  double high;
+};
+
+struct Option {
+  std::string name;                     // sd-scripts' name, with underscores
+  std::vector<std::string> aliases{};   // other names that mean the same
+  Type type = Type::Text;
+  Value fallback{};                     // monostate: unset
+  std::optional<Range> range{};         // allowed, inclusive
+  std::optional<Range> typical{};       // what forms propose
+  std::vector<std::string> choices{};   // allowed texts, if not empty
+  std::string group{};                  // section of help, docs and forms, e.g. "Method"
+  Level level = Level::Basic;
+  std::string unit{};
+  std::string shown_if{};               // condition for forms, e.g. "network_module != none"
+  std::string label{};
+  std::string help{};                   // one or two full sentences
+};
+
+}  // namespace cinnabar::schema
