@@ -25,13 +25,19 @@ target_include_directories(cinnabar_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(cinnabar_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers)
 target_compile_definitions(cinnabar_flags INTERFACE CINNABAR_VERSION="${PROJECT_VERSION}" _GLIBCXX_ASSERTIONS)
 
-# Global, so that the one precompiled header and all its users agree.
-add_compile_options(-fstack-protector-strong -fpch-preprocess)
+# Global, so that the one precompiled header and all its users agree (GCC refuses it when -fPIC meets -fPIE; nothing here is a
+# shared library, so everything is -fPIE and CMake's POSITION_INDEPENDENT_CODE stays unset).
+add_compile_options(-fPIE -fstack-protector-strong -fpch-preprocess)
 if(CINNABAR_SANITIZE)
   add_compile_options(-fsanitize=${CINNABAR_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CINNABAR_SANITIZE})
 else()
-  add_compile_options("$<$<CONFIG:Release,Dev>:-D_FORTIFY_SOURCE=2>")
+  # Level 3 came with GCC 12; some distributions predefine a level, hence the -U.
+  set(fortify_level 3)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+    set(fortify_level 2)
+  endif()
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=${fortify_level})
 endif()
 set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -pie -Wl,-z,relro,-z,now")
 
