@@ -13,7 +13,8 @@
 
 namespace cinnabar::formats {
 
-// One tensor, contiguous, little-endian. `bytes` stay valid while the Checkpoint lives (mapped where the format allows).
+// One tensor, contiguous, little-endian. `bytes` stay valid while the Checkpoint lives (mapped where the format allows)
+// and are aligned for their dtype.
 struct TensorView {
   Dtype dtype = Dtype::F32;
   std::vector<int64_t> shape;
@@ -24,8 +25,8 @@ class Checkpoint {
  public:
   virtual ~Checkpoint() = default;
 
-  // Opens a safetensors file, a .ckpt/.pt file (restricted reader, nothing is executed) or a diffusers folder; the kind is
-  // found from the content and must agree with the extension. Throws Error{Io} or Error{Format}.
+  // Opens a safetensors file, a .ckpt/.pt file (restricted reader, nothing is executed) or a diffusers folder; the kind
+  // is found from the content and must agree with the extension. Throws Error{Io} or Error{Format}.
   static std::unique_ptr<Checkpoint> open(const std::filesystem::path& path);
 
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
@@ -33,10 +34,14 @@ class Checkpoint {
   // Throws Error{Format} that names the missing tensor and the file.
   const TensorView& at(const std::string& name) const;
   bool has_prefix(const std::string& prefix) const;
+  // To be called after the tensors' bytes were copied: throws Error{Io} when a mapped file was shortened meanwhile (its
+  // missing part then reads as zeros).
+  virtual void check() const {}
   // safetensors __metadata__ (empty for other formats).
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::filesystem::path& path() const { return path_; }
-  // Content of NAME.json beside the file, or of a diffusers folder's configurations as {"unet": {...}, ...}; "" if none.
+  // Content of NAME.json beside the file, or of a diffusers folder's configurations as {"unet": {...}, ...}; "" if
+  // none.
   const std::string& side_json() const { return side_json_; }
 
  protected:

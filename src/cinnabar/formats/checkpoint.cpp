@@ -1,0 +1,28 @@
+#include "cinnabar/formats/checkpoint.h"
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/formats/safetensors_header.h"
+#include "cinnabar/formats/safetensors_reader.h"
+
+namespace cinnabar::formats {
+
+const TensorView* Checkpoint::find(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  return found == tensors_.end() ? nullptr : &found->second;
+}
+
+const TensorView& Checkpoint::at(const std::string& name) const {
+  if (const TensorView* view = find(name)) return *view;
+  throw base::Error(base::ErrorCode::Format, path_.string() + ": the tensor " + quote_name(name) +
+                                                 " is missing; the file is incomplete or of another model family");
+}
+
+bool Checkpoint::has_prefix(const std::string& prefix) const {
+  const auto first = tensors_.lower_bound(prefix);
+  return first != tensors_.end() && first->first.starts_with(prefix);
+}
+
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::filesystem::path& path) { return open_safetensors(path); }
+
+}  // namespace cinnabar::formats
