@@ -84,7 +84,7 @@ find_wheel() {
   mkdir -p "$deps/download"
   while read -r pattern kind address; do
     source_options "$kind" "$address"
-    label=${address:-pip\'s own configuration}
+    label=${address:-what pip is configured with}
     version=$(offered_versions torch | while read -r v; do [[ $v == $pattern ]] && echo "$v" && break; done) || true
     if [[ -z $version ]]; then
       note "$label: no torch $pattern there, or not reachable"
@@ -173,7 +173,7 @@ install_torch() {
     step "libtorch: $(torch_of_folder "$torch_dir") present"
   elif [[ -n $dry_run ]]; then
     step "libtorch: would fetch $torch_version, $build build, from the first of:"
-    torch_sources "$build" | while read -r _ kind address; do note "${address:-pip\'s own configuration}"; done
+    torch_sources "$build" | while read -r _ kind address; do note "${address:-what pip is configured with}"; done
     return
   else
     case $build in
