@@ -1,0 +1,135 @@
+#include "cinnabar/optim/adam_step.h"
+
+namespace cinnabar::optim {
+
+using schema::Level;
+using schema::Type;
+
+std::vector<schema::Option> adam_options(double weight_decay) {
+  return {{.name = "betas",
+           .type = Type::FloatList,
+           .fallback = std::vector<double>{0.9, 0.999},
+           .range = schema::Range{0.0, 0.999999},
+           .group = "Optimizer",
+           .level = Level::Expert,
+           .label = "Betas",
+           .help = "How much of the old mean and of the old mean square of the gradient each step keeps."},
+          {.name = "eps",
+           .type = Type::Float,
+           .fallback = 1e-8,
+           .range = schema::Range{0.0, 1.0},
+           .group = "Optimizer",
+           .level = Level::Expert,
+           .label = "Epsilon",
+           .help = "Added to the root of the mean square, so that tiny gradients do not make huge steps."},
+          {.name = "weight_decay",
+           .type = Type::Float,
+           .fallback = weight_decay,
+           .range = schema::Range{0.0, 100.0},
+           .typical = schema::Range{0.0, 0.1},
+           .group = "Optimizer",
+           .level = Level::Advanced,
+           .label = "Weight decay",
+           .help = "Pulls parameters towards 0. Higher values hold the training back."},
+          {.name = "amsgrad",
+           .type = Type::Flag,
+           .fallback = false,
+           .group = "Optimizer",
+           .level = Level::Expert,
+           .label = "AMSGrad",
+           .help = "Uses the largest mean square so far instead of the current one."}};
+}
+
+}  // namespace cinnabar::optim
+
+#ifdef CINNABAR_ENGINE
+
+#include <ATen/ATen.h>
+
+namespace cinnabar::optim {
+
+namespace {
+
+// The arithmetic is libtorch's own fused Adam kernel, which exists for the CPU and for GPUs and reads and writes every
+// buffer once. Group buffers are multiples of 16 elements, so that its vector code covers them whole and the result
+// does not depend on how threads split them.
+class Adam : public Optimizer {
+ public:
+  Adam(FlatParameters& parameters, const schema::Values& values, WeightDecay kind)
+      : parameters_(parameters),
+        eps_(values.number("eps")),
+        weight_decay_(values.number("weight_decay")),
+        is_amsgrad_(values.flag("amsgrad")),
+        kind_(kind) {
+    const auto* betas = std::get_if<std::vector<double>>(&values.raw("betas"));
+    if (betas == nullptr || betas->size() != 2) {
+      throw base::Error(base::ErrorCode::Config,
+                        "optimizer_args: betas: expected two numbers, for example betas=0.9,0.999");
+    }
+    beta1_ = betas->at(0);
+    beta2_ = betas->at(1);
+    for (const ParameterGroup& group : parameters.groups()) {
+      moments_.push_back({at::zeros_like(group.values), at::zeros_like(group.values),
+                          is_amsgrad_ ? at::zeros_like(group.values) : at::Tensor(),
+                          at::zeros({}, group.values.options())});
+    }
+  }
+
+  void step(std::span<const double> rates) override {
+    CINNABAR_ASSERT(rates.size() == moments_.size() && parameters_.groups().size() == moments_.size());
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < moments_.size(); ++i) {
+      const ParameterGroup& group = parameters_.groups()[i];
+      Moments& moments = moments_[i];
+      moments.step.add_(1.0);
+      const std::vector<at::Tensor> maxima =
+          is_amsgrad_ ? std::vector{moments.max_exp_avg_sq} : std::vector<at::Tensor>{};
+      const auto fused = kind_ == WeightDecay::Decoupled ? static_cast<FusedStep*>(&at::_fused_adamw_)
+                                                         : static_cast<FusedStep*>(&at::_fused_adam_);
+      fused({group.values}, {group.gradients}, {moments.exp_avg}, {moments.exp_avg_sq}, maxima, {moments.step},
+            rates[i], beta1_, beta2_, weight_decay_, eps_, is_amsgrad_, /*maximize=*/false, {}, {});
+    }
+  }
+
+  NamedTensors state() override {
+    NamedTensors result;
+    for (size_t i = 0; i < moments_.size(); ++i) {
+      const std::string& group = parameters_.groups()[i].name;
+      result.emplace_back("exp_avg." + group, moments_[i].exp_avg);
+      result.emplace_back("exp_avg_sq." + group, moments_[i].exp_avg_sq);
+      if (is_amsgrad_) result.emplace_back("max_exp_avg_sq." + group, moments_[i].max_exp_avg_sq);
+      result.emplace_back("step." + group, moments_[i].step);
+    }
+    return result;
+  }
+
+ private:
+  using FusedStep = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
+                         double, double, double, double, double, bool, bool, const std::optional<at::Tensor>&,
+                         const std::optional<at::Tensor>&);
+  struct Moments {
+    at::Tensor exp_avg;         // mean of the gradient
+    at::Tensor exp_avg_sq;      // mean of its square
+    at::Tensor max_exp_avg_sq;  // undefined without amsgrad
+    at::Tensor step;            // 0-d fp32, exact to 16 million
+  };
+
+  FlatParameters& parameters_;
+  double beta1_ = 0.9;
+  double beta2_ = 0.999;
+  double eps_;
+  double weight_decay_;
+  bool is_amsgrad_;
+  WeightDecay kind_;
+  std::vector<Moments> moments_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_adam(FlatParameters& parameters, const schema::Values& values, WeightDecay kind) {
+  return std::make_unique<Adam>(parameters, values, kind);
+}
+
+}  // namespace cinnabar::optim
+
+#endif  // CINNABAR_ENGINE

@@ -1,0 +1,18 @@
+#include "cinnabar/optim/adam_step.h"
+#include "cinnabar/optim/entry.h"
+
+namespace cinnabar::optim {
+
+// Loshchilov and Hutter 2019, "Decoupled weight decay regularization"; numbers as torch.optim.AdamW.
+CINNABAR_REGISTER_OPTIMIZER(adamw, {.label = "AdamW",
+                                    .help = "Adam with weight decay apart from the gradient. The usual choice.",
+                                    .options = adam_options(/*weight_decay=*/0.01),
+                                    .reference_class = "torch.optim.adamw.AdamW"});
+
+#ifdef CINNABAR_ENGINE
+CINNABAR_REGISTER_OPTIMIZER_FACTORY(adamw, [](FlatParameters& parameters, const schema::Values& values) {
+  return make_adam(parameters, values, WeightDecay::Decoupled);
+});
+#endif
+
+}  // namespace cinnabar::optim
