@@ -13,7 +13,7 @@ struct LayerShape {
   bool is_convolution = false;
   int64_t in = 0;
   int64_t out = 0;
-  int64_t kernel = 1;   // square
+  int64_t kernel = 1;  // square
   int64_t stride = 1;
   int64_t padding = 0;
 };
@@ -24,7 +24,8 @@ class Layer;
 class Adapter {
  public:
   virtual ~Adapter() = default;
-  // x: the layer's input; y: its output so far. Returns the new output, shaped and typed like y.
+  // x: the layer's input; y: its output so far. Returns the new output, shaped and typed like y, which may have taken
+  // over the storage of y: callers use y no more.
   virtual at::Tensor apply(const Layer& layer, const at::Tensor& x, const at::Tensor& y) = 0;
   // Change of the weight at multiplier 1, shaped like layer.weight, fp32; for merging and for tests.
   virtual at::Tensor delta_weight(const Layer& layer) const = 0;
@@ -41,6 +42,7 @@ class Layer : public Module {
   at::Tensor forward(const at::Tensor& x) const;
 
   void attach(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
+  void detach(const Adapter& adapter);
   void detach_all() { adapters_.clear(); }
   bool has_adapters() const { return !adapters_.empty(); }
 

@@ -1,0 +1,46 @@
+#include "cinnabar/nn/attention.h"
+
+#include <ATen/ops/scaled_dot_product_attention.h>
+
+#include "cinnabar/base/error.h"
+
+namespace cinnabar::nn {
+
+namespace {
+
+at::Tensor split_heads(const at::Tensor& x, int64_t heads) {  // [B, T, D] -> [B, N, T, D/N]
+  return x.view({x.size(0), x.size(1), heads, x.size(2) / heads}).transpose(1, 2);
+}
+
+}  // namespace
+
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads, bool is_causal) {
+  const at::Tensor mixed =
+      at::scaled_dot_product_attention(split_heads(q, heads), split_heads(k, heads), split_heads(v, heads),
+                                       /*attn_mask=*/{}, /*dropout_p=*/0.0, is_causal);  // [B, N, Q, D/N]
+  return mixed.transpose(1, 2).reshape({q.size(0), q.size(1), q.size(2)});
+}
+
+CrossAttention::CrossAttention(int64_t width, int64_t context_width, int64_t heads)
+    : heads_(heads),
+      to_q_(width, width, false),
+      to_k_(context_width, width, false),
+      to_v_(context_width, width, false),
+      to_out_(width, width) {
+  if (heads <= 0 || width % heads != 0) {
+    throw base::Error(base::ErrorCode::Format,
+                      "attention of width " + std::to_string(width) + " with " + std::to_string(heads) +
+                          " heads: the width must be a multiple of the heads. State num_heads in "
+                          "a NAME.json beside the checkpoint");
+  }
+  add("to_q", to_q_);
+  add("to_k", to_k_);
+  add("to_v", to_v_);
+  add("to_out.0", to_out_);
+}
+
+at::Tensor CrossAttention::forward(const at::Tensor& x, const at::Tensor& context) const {
+  return to_out_.forward(attention(to_q_.forward(x), to_k_.forward(context), to_v_.forward(context), heads_));
+}
+
+}  // namespace cinnabar::nn

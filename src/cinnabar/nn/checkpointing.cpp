@@ -1,0 +1,85 @@
+#include "cinnabar/nn/checkpointing.h"
+
+#include <memory>
+#include <utility>
+
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/alias.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "cinnabar/nn/dropout.h"
+
+namespace cinnabar::nn {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// What backward needs besides the inputs. A holder that libtorch's context can store.
+struct Recipe : torch::CustomClassHolder {
+  Segment segment;
+  std::vector<bool> needs_gradient;
+  std::shared_ptr<const DropoutKey> dropout_key;
+};
+
+constexpr const char* kRecipe = "recipe";
+
+// Inputs of the node: the segment's inputs, then a scalar that always requires a gradient, so that the node is part of
+// the graph even when only captured parameters are trained.
+class Recompute : public torch::autograd::Function<Recompute> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<Recipe>& recipe,
+                            const variable_list& inputs) {
+    const variable_list own(inputs.begin(), inputs.end() - 1);
+    for (const at::Tensor& input : own) recipe->needs_gradient.push_back(input.requires_grad());
+    context->save_for_backward(own);
+    context->saved_data[kRecipe] = c10::IValue::make_capsule(recipe);
+    return recipe->segment(own);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto holder = context->saved_data[kRecipe].toCapsule();
+    const auto& recipe = static_cast<const Recipe&>(*holder);
+    const variable_list saved = context->get_saved_variables();
+    // One entry for the recipe, one an input, one for the scalar.
+    variable_list result(saved.size() + 2);
+    if (!gradients[0].defined()) return result;
+
+    const at::AutoGradMode with_gradients(true);
+    const DropoutScope scope(recipe.dropout_key);
+    variable_list leaves;
+    for (size_t i = 0; i < saved.size(); ++i) {
+      leaves.push_back(saved[i].detach().set_requires_grad(recipe.needs_gradient[i]));
+    }
+    const at::Tensor output = recipe.segment(leaves);
+    if (!output.requires_grad()) return result;
+    torch::autograd::backward({output}, {gradients[0]});
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (recipe.needs_gradient[i]) result[i + 1] = leaves[i].grad();
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+at::Tensor run_segment(bool is_recomputed, const Segment& segment, const std::vector<at::Tensor>& inputs) {
+  if (!at::GradMode::is_enabled()) return segment(inputs);
+  if (!is_recomputed) {
+    // A node of its own for each input: several uses inside are summed before they meet uses outside.
+    std::vector<at::Tensor> aliases;
+    for (const at::Tensor& input : inputs) aliases.push_back(input.requires_grad() ? at::alias(input) : input);
+    return segment(aliases);
+  }
+  auto recipe = c10::make_intrusive<Recipe>();
+  recipe->segment = segment;
+  recipe->dropout_key = current_dropout_key();
+  variable_list all(inputs.begin(), inputs.end());
+  all.push_back(at::zeros({}).set_requires_grad(true));
+  return Recompute::apply(recipe, all);
+}
+
+}  // namespace cinnabar::nn

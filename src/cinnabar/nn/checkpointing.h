@@ -1,0 +1,20 @@
+// Gradient checkpointing: a part's inner activations are dropped after the forward pass and computed again in backward.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace cinnabar::nn {
+
+using Segment = std::function<at::Tensor(const std::vector<at::Tensor>& inputs)>;
+
+// Runs `segment` on `inputs` (all defined). With `is_recomputed`, and while gradients are recorded, only the inputs are
+// kept. Gradients of parameters that the segment captures are added to their .grad in backward, so they must be leaves;
+// results are bit-equal with and without recomputing, since both ways gather the gradient of an input inside the
+// segment before it leaves. The segment must be a function of its inputs and of parameters: random draws come from
+// nn/dropout.h. What it captures must live until backward has run. Second derivatives are not supported.
+at::Tensor run_segment(bool is_recomputed, const Segment& segment, const std::vector<at::Tensor>& inputs);
+
+}  // namespace cinnabar::nn
