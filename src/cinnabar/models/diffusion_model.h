@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,11 @@ struct ModelInfo {
   Objective objective = Objective::Epsilon;
   bool zero_terminal_snr = false;
   int64_t latent_channels = 4;
-  int64_t downscale = 8;                 // pixels per latent on a side
-  double latent_scale = 0.18215;         // z = (mean - shift) * scale
+  int64_t downscale = 8;          // pixels per latent on a side
+  double latent_scale = 0.18215;  // z = (mean - shift) * scale
   double latent_shift = 0.0;
   int64_t native_side_px = 512;
-  std::vector<std::string> notes{};      // inferred or overridden settings worth reporting to the user
+  std::vector<std::string> notes{};  // inferred or overridden settings worth reporting to the user
 };
 
 // Token ids of a batch of captions, for each text encoder of the family.
@@ -52,12 +53,13 @@ struct ModelPart {
   std::string name;            // "unet", "text_encoder"
   std::string adapter_prefix;  // "lora_unet", "lora_te"
   nn::Module* module = nullptr;
+  std::string file_prefix{};  // of its names in single files, e.g. "model.diffusion_model."
 };
 
 // A layer that adapters may attach to.
 struct AdapterTarget {
-  std::string name;        // full adapter name, e.g. "lora_unet_down_blocks_0_attentions_0_proj_in"
-  std::string part;        // "unet" or "text_encoder"
+  std::string name;  // full adapter name, e.g. "lora_unet_down_blocks_0_attentions_0_proj_in"
+  std::string part;  // "unet" or "text_encoder"
   nn::Layer* layer = nullptr;
   bool is_extended = false;  // only wrapped when conv_dim is given (children of resnet, down- and upsampling blocks)
 };
@@ -75,7 +77,8 @@ class DiffusionModel {
   // Unscaled latents [B, C, h, w] -> pixels [B, 3, H, W], not clamped.
   virtual at::Tensor decode(const at::Tensor& latents) = 0;
   // noisy [B, C, h, w] (scaled), timesteps [B] in [0, 1000) -> prediction like noisy.
-  virtual at::Tensor predict(const at::Tensor& noisy, const at::Tensor& timesteps, const Conditioning& conditioning) = 0;
+  virtual at::Tensor predict(const at::Tensor& noisy, const at::Tensor& timesteps,
+                             const Conditioning& conditioning) = 0;
 
   // Text encoders first, then the denoiser: the order of learning-rate groups and of metadata.
   virtual std::vector<ModelPart> parts() = 0;
@@ -84,6 +87,8 @@ class DiffusionModel {
   // Frees the VAE (or a part by its name) once its results are cached. Using it afterwards is Error{Internal}.
   virtual void release(const std::string& part) = 0;
   virtual nn::Module& vae() = 0;
+  // The autoencoder with its file prefix; none once it is released.
+  virtual std::optional<ModelPart> vae_part() = 0;
 };
 
 }  // namespace cinnabar::models

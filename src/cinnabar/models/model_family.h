@@ -13,11 +13,11 @@
 namespace cinnabar::models {
 
 struct LoadOptions {
-  at::ScalarType dtype = at::kFloat;          // of the frozen weights
+  at::ScalarType dtype = at::kFloat;  // of the frozen weights
   at::ScalarType vae_dtype = at::kFloat;
   at::Device device = at::kCPU;
-  std::optional<bool> v_parameterization{};   // the user's word; reported when the file says otherwise
-  std::string vae_path{};                     // a separate autoencoder, or empty
+  std::optional<bool> v_parameterization{};  // the user's word; reported when the file says otherwise
+  std::string vae_path{};                    // a separate autoencoder, or empty
 };
 
 struct InitOptions {

@@ -1,0 +1,27 @@
+#include "cinnabar/models/model_family.h"
+
+#include "cinnabar/base/error.h"
+
+namespace cinnabar::models {
+
+base::Registry<ModelFamily>& model_families() {
+  static base::Registry<ModelFamily> registry("model family");
+  return registry;
+}
+
+std::unique_ptr<DiffusionModel> load_model(const std::string& path, const LoadOptions& options) {
+  const std::unique_ptr<formats::Checkpoint> checkpoint = formats::Checkpoint::open(path);
+  std::string looked_for;
+  for (const std::string& name : model_families().names()) {
+    const ModelFamily& family = model_families().at(name);
+    if (family.recognises(*checkpoint)) return family.load(*checkpoint, options);
+    looked_for += "\n  " + name + ": " + family.help;
+  }
+  const auto& tensors = checkpoint->tensors();
+  throw base::Error(base::ErrorCode::Format, path + ": no known model family has tensors like these (" +
+                                                 std::to_string(tensors.size()) + " tensors" +
+                                                 (tensors.empty() ? "" : ", the first is " + tensors.begin()->first) +
+                                                 "). Looked for:" + looked_for);
+}
+
+}  // namespace cinnabar::models

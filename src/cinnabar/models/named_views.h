@@ -1,0 +1,37 @@
+// A checkpoint's tensors under the names that our modules use, and the loading of modules from them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cinnabar/formats/checkpoint.h"
+#include "cinnabar/nn/module.h"
+
+namespace cinnabar::models {
+
+// Single-file name to tensor. The views belong to the checkpoint.
+using NamedViews = std::map<std::string, const formats::TensorView*>;
+
+bool has_prefix(const NamedViews& views, const std::string& prefix);
+// Size of dimension `dim` of the first of `names` that is there. Throws Error{Format} that names the first when none
+// is.
+int64_t size_of(const NamedViews& views, const std::vector<std::string>& names, size_t dim, const std::string& file);
+// How many consecutive indices i, counted from 0, have names that start with `prefix` + i + ".".
+int64_t count_indices(const NamedViews& views, const std::string& prefix);
+
+struct LoadTarget {
+  nn::Module* module = nullptr;
+  std::string prefix;  // of its names in the file, e.g. "model.diffusion_model."
+  at::ScalarType dtype = at::kFloat;
+};
+
+// Fills all parameters. Shapes must agree, but for trailing sides of 1 (a 1x1 convolution stored as a matrix or the
+// other way round). Names below a target's prefix that its module does not know are errors, too, unless `is_ignored`
+// says otherwise. All problems go into one Error{Format}, up to 10 listed.
+void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, at::Device device,
+                  const std::string& file, const std::function<bool(const std::string&)>& is_ignored);
+
+}  // namespace cinnabar::models
