@@ -1,0 +1,42 @@
+// Bytes of a file or a buffer at any offset, for reading a few header fields without loading the rest.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace cinnabar::data {
+
+class ByteSource {
+ public:
+  // `bytes` must outlive the source.
+  explicit ByteSource(std::span<const uint8_t> bytes);
+  // Regular files only. Throws Error{Io}.
+  explicit ByteSource(const std::filesystem::path& path);
+  ~ByteSource();
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  uint64_t size() const { return size_; }
+  // False when the source ends before `offset` + the size of `out`, or cannot be read.
+  bool read(uint64_t offset, std::span<uint8_t> out);
+  // `length` characters, or "" when they are not all there.
+  std::string text(uint64_t offset, size_t length);
+  // Whole numbers of 1 to 4 bytes, big- or little-endian; nothing past the end.
+  std::optional<uint32_t> big(uint64_t offset, size_t bytes);
+  std::optional<uint32_t> little(uint64_t offset, size_t bytes);
+
+ private:
+  std::span<const uint8_t> memory_;
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  // The last block read, since header fields lie close together.
+  std::array<uint8_t, 4096> block_;
+  uint64_t block_start_ = 0;
+  size_t block_size_ = 0;
+};
+
+}  // namespace cinnabar::data
