@@ -1,0 +1,106 @@
+// The adapters of one network on the layers of a model: attached, trained, loaded, saved and merged together.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cinnabar/adapters/layer_adapter.h"
+#include "cinnabar/formats/checkpoint.h"
+#include "cinnabar/models/diffusion_model.h"
+
+namespace cinnabar::adapters {
+
+// One trainable tensor. `value` is a leaf that requires gradients; replacing it by a view of a flat buffer is allowed.
+struct NamedParameter {
+  std::string name;  // "lora_unet_mid_block_attentions_0_proj_in.lora_down.weight"
+  std::string part;  // "text_encoder" or "unet"
+  at::Tensor* value = nullptr;
+};
+
+// Parameters with one learning rate. `label` is the reference tool's: "textencoder", "unet", with " plus" for LoRA+.
+struct ParameterGroup {
+  std::string label;
+  double lr = 0.0;
+  std::vector<NamedParameter> parameters{};
+};
+
+struct PartRates {
+  double unet = 1e-4;
+  double text_encoder = 1e-4;
+};
+
+struct LoadReport {
+  size_t loaded = 0;                     // layers
+  std::vector<std::string> unmatched{};  // keys of the file that fit no layer of the model (or no adapter of the set)
+  std::vector<std::string> missing{};    // adapters of the set that the file lacks
+};
+
+// Not movable into another model: it keeps pointers to the model's layers, which must outlive it.
+class AdapterSet {
+ public:
+  // Makes adapters of `kind` (a name of the registry) for the chosen parts and attaches them. Throws Error{Config} for
+  // an unknown kind, and when no layer takes one.
+  AdapterSet(const std::string& kind, const std::vector<models::AdapterTarget>& targets, const AdapterOptions& options);
+
+  // Makes and attaches what the file holds, with the file's ranks and scales; the kind is found from the keys of each
+  // layer. Several sets may be attached to one model. Throws Error{Format} when no key fits the model.
+  static std::unique_ptr<AdapterSet> from_file(const std::vector<models::AdapterTarget>& targets,
+                                               const formats::Checkpoint& file, const AdapterOptions& options = {},
+                                               LoadReport* report = nullptr);
+
+  AdapterSet(const AdapterSet&) = delete;
+  AdapterSet& operator=(const AdapterSet&) = delete;
+
+  const std::string& kind() const { return kind_; }
+  size_t size() const { return items_.size(); }
+
+  // In the reference tool's order: text encoders first, per layer down then up.
+  std::vector<NamedParameter> parameters();
+  // Groups for the optimizer. Parts with rate 0 are left out and frozen, so that they neither get a gradient nor count
+  // in the norm that clipping looks at.
+  std::vector<ParameterGroup> parameter_groups(const PartRates& rates);
+
+  // The running step, for dropouts. Also ends training mode: set_step({}) before a preview.
+  void set_step(const StepContext& step) { *context_ = step; }
+  // Strength of the whole set, 0 switches it off.
+  void set_multiplier(double multiplier);
+
+  // Copies a file's values into this set (network_weights). Keys that fit nothing are reported, not loaded.
+  LoadReport load(const formats::Checkpoint& file);
+
+  // Everything under kohya's keys, contiguous on the CPU. `dtype` casts all tensors, alphas too; without it weights
+  // keep their dtype and alphas follow the option (models: I64 or F32).
+  std::vector<std::pair<std::string, at::Tensor>> file_tensors(
+      std::optional<at::ScalarType> dtype = std::nullopt) const;
+  // Adds sshs_model_hash and sshs_legacy_hash to `metadata` and writes a safetensors file. Keys starting with "ss_"
+  // enter the legacy hash. Throws Error{Io} or Error{OutOfSpace}.
+  void save(const std::filesystem::path& path, std::map<std::string, std::string> metadata,
+            std::optional<at::ScalarType> dtype = std::nullopt) const;
+
+  // weight += strength * delta for every layer, computed in fp32 and rounded to the weight's dtype. The set is switched
+  // off.
+  void merge(double strength);
+  // Takes the adapters off the layers; the set can still be saved. merge() does it, too.
+  void detach();
+
+ private:
+  struct Item {
+    models::AdapterTarget target;
+    std::shared_ptr<LayerAdapter> adapter;
+  };
+
+  AdapterSet();
+  void attach(const models::AdapterTarget& target, std::shared_ptr<LayerAdapter> adapter);
+
+  std::string kind_;
+  AdapterOptions options_;
+  std::shared_ptr<StepContext> context_;
+  std::vector<Item> items_;
+};
+
+}  // namespace cinnabar::adapters
