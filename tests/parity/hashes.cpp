@@ -28,6 +28,10 @@ void expect_text(Reporter& reporter, const std::string& name, const json& expect
 
 void check_adapter(const std::filesystem::path& file, const json& expected, Reporter& reporter) {
   const std::string name = "hashes/" + file.filename().string();
+  if (!std::filesystem::exists(file)) {
+    reporter.skip(name, "no such file in this folder");
+    return;
+  }
   const auto checkpoint = formats::Checkpoint::open(file);
   std::vector<NamedTensor> tensors;
   for (const auto& [key, view] : checkpoint->tensors()) tensors.push_back({key, view});

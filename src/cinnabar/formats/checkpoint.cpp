@@ -2,8 +2,12 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/formats/diffusers_folder.h"
+#include "cinnabar/formats/file_kind.h"
+#include "cinnabar/formats/json_text.h"
 #include "cinnabar/formats/safetensors_header.h"
 #include "cinnabar/formats/safetensors_reader.h"
+#include "cinnabar/formats/torch_file.h"
 
 namespace cinnabar::formats {
 
@@ -23,6 +27,14 @@ bool Checkpoint::has_prefix(const std::string& prefix) const {
   return first != tensors_.end() && first->first.starts_with(prefix);
 }
 
-std::unique_ptr<Checkpoint> Checkpoint::open(const std::filesystem::path& path) { return open_safetensors(path); }
+std::unique_ptr<Checkpoint> Checkpoint::open(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return open_diffusers_folder(path);
+  auto checkpoint = model_file_kind(path) == FileKind::Safetensors ? open_safetensors(path) : open_torch_file(path);
+  std::filesystem::path side = path;
+  side.replace_extension(".json");
+  if (std::filesystem::is_regular_file(side, error)) checkpoint->side_json_ = read_json_object(side);
+  return checkpoint;
+}
 
 }  // namespace cinnabar::formats
