@@ -5,7 +5,8 @@ namespace cinnabar::schema {
 namespace {
 
 [[noreturn]] void wrong_type(const std::string& name) {
-  throw base::Error(base::ErrorCode::Internal, "internal error: option " + name + " is unset or has another type than its reader expects");
+  throw base::Error(base::ErrorCode::Internal,
+                    "internal error: option " + name + " is unset or has another type than its reader expects");
 }
 
 template <class T>
@@ -50,6 +51,23 @@ std::optional<double> Values::maybe_number(const std::string& name) const {
 
 std::optional<std::string> Values::maybe_text(const std::string& name) const {
   return has(name) ? std::optional(text(name)) : std::nullopt;
+}
+
+std::vector<double> Values::numbers(const std::string& name) const {
+  return has(name) ? typed<std::vector<double>>(*this, name) : std::vector<double>{};
+}
+
+std::pair<int64_t, int64_t> Values::size(const std::string& name) const {
+  const std::string text = typed<std::string>(*this, name);
+  const size_t comma = text.find(',');
+  if (comma == std::string::npos) wrong_type(name);
+  return {std::stoll(text.substr(0, comma)), std::stoll(text.substr(comma + 1))};
+}
+
+int64_t Values::steps(const std::string& name, int64_t total) const {
+  if (!has(name)) return 0;
+  if (const int64_t* count = std::get_if<int64_t>(&raw(name))) return *count;
+  return static_cast<int64_t>(typed<double>(*this, name) * static_cast<double>(total));
 }
 
 }  // namespace cinnabar::schema

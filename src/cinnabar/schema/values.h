@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cinnabar/base/error.h"
@@ -19,7 +20,8 @@ class Values {
   const Value& raw(const std::string& name) const;
   const std::map<std::string, Value>& all() const { return values_; }
 
-  // For a missing value or another type: Error{Internal}, since validation has run before. Ints are given as floats, too.
+  // For a missing value or another type: Error{Internal}, since validation has run before. Ints are given as floats,
+  // too.
   bool flag(const std::string& name) const;  // absent: false
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
@@ -28,6 +30,11 @@ class Values {
   std::optional<int64_t> maybe_integer(const std::string& name) const;
   std::optional<double> maybe_number(const std::string& name) const;
   std::optional<std::string> maybe_text(const std::string& name) const;
+  std::vector<double> numbers(const std::string& name) const;  // absent: empty
+  // Type::Size: {width, height} in pixels.
+  std::pair<int64_t, int64_t> size(const std::string& name) const;
+  // Type::Steps as a count: a share is taken of `total` (rounded down), a count as it is; absent: 0.
+  int64_t steps(const std::string& name, int64_t total) const;
 
  private:
   std::map<std::string, Value> values_;

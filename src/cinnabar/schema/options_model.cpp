@@ -1,0 +1,52 @@
+#include "cinnabar/schema/option_groups.h"
+
+namespace cinnabar::schema {
+
+std::vector<Option> model_options() {
+  const char* group = "Model";
+  return {
+      {.name = "pretrained_model_name_or_path",
+       .aliases = {"model", "ckpt"},
+       .type = Type::Path,
+       .group = group,
+       .label = "Base model",
+       .help =
+           "The base model: a .safetensors or .ckpt file, a diffusers folder, or the word embedded for the small model "
+           "that comes with the program. The family and its sizes are found from the file.",
+       .path = PathKind::FileOrFolder},
+      {.name = "vae",
+       .type = Type::Path,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "VAE",
+       .help = "Another autoencoder (file or diffusers folder) in place of the one in the base model.",
+       .path = PathKind::FileOrFolder},
+      {.name = "v_parameterization",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "v-prediction",
+       .help = "The base model predicts the velocity. Needed only when the file does not say so; a disagreement is "
+               "reported."},
+      {.name = "clip_skip",
+       .type = Type::Int,
+       .range = {{1, 12}},
+       .typical = {{1, 2}},
+       .group = group,
+       .level = Level::Advanced,
+       .label = "CLIP skip",
+       .help = "Takes the text encoder's n-th last layer, followed by its final norm; 1 is the last one."},
+      {.name = "max_token_length",
+       .type = Type::Int,
+       .choices = {"75", "150", "225"},
+       .group = group,
+       .level = Level::Advanced,
+       .unit = "tokens",
+       .label = "Caption length",
+       .help =
+           "How many tokens of a caption count. Above 75 the caption is encoded in chunks of 75; the default is 75."},
+  };
+}
+
+}  // namespace cinnabar::schema

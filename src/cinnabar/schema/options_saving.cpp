@@ -1,0 +1,116 @@
+#include "cinnabar/schema/option_groups.h"
+
+namespace cinnabar::schema {
+
+namespace {
+
+Option interval(const char* name, const char* group, const char* unit, const char* label, const char* help) {
+  return {.name = name,
+          .type = Type::Int,
+          .range = {{1, 1e15}},
+          .group = group,
+          .unit = unit,
+          .label = label,
+          .help = help};
+}
+
+Option metadata(const char* name, const char* label, const char* help) {
+  return {
+      .name = name, .type = Type::Text, .group = "Metadata", .level = Level::Advanced, .label = label, .help = help};
+}
+
+}  // namespace
+
+std::vector<Option> saving_options() {
+  const char* group = "Saving";
+  return {
+      {.name = "output_dir",
+       .type = Type::Path,
+       .fallback = "output",
+       .group = group,
+       .label = "Output folder",
+       .help = "The folder of the files that the run makes. It is made when missing."},
+      {.name = "output_name",
+       .type = Type::Text,
+       .fallback = "last",
+       .group = group,
+       .label = "Name",
+       .help = "The name of the files, without extension."},
+      {.name = "save_model_as",
+       .type = Type::Text,
+       .fallback = "safetensors",
+       .choices = {"safetensors"},
+       .group = group,
+       .level = Level::Advanced,
+       .label = "File format",
+       .help = "The format of the files."},
+      {.name = "save_precision",
+       .type = Type::Text,
+       .choices = {"float", "fp16", "bf16"},
+       .group = group,
+       .label = "Precision of files",
+       .help = "The number format in the files; the default is the one that is trained in, float32."},
+      interval("save_every_n_epochs", group, "epochs", "Save every epochs", "Saves after every n-th epoch."),
+      interval("save_every_n_steps", group, "steps", "Save every steps", "Saves after every n-th step."),
+      interval("save_n_epoch_ratio", group, "", "Number of saves", "Saves about so many times, at ends of epochs."),
+      interval("save_last_n_epochs", group, "epochs", "Keep epochs",
+               "Removes files of epochs that are further back than this many epochs."),
+      interval("save_last_n_steps", group, "steps", "Keep steps",
+               "Removes files of steps that are further back than this many steps."),
+  };
+}
+
+std::vector<Option> metadata_options() {
+  return {
+      metadata("training_comment", "Comment", "A comment that is kept in the file's metadata."),
+      {.name = "no_metadata",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = "Metadata",
+       .level = Level::Advanced,
+       .label = "No metadata",
+       .help = "Leaves the record of the training out of the file; what readers need stays."},
+      metadata("metadata_title", "Title", "The title in the file's metadata; the default is output_name."),
+      metadata("metadata_author", "Author", "The author in the file's metadata."),
+      metadata("metadata_description", "Description", "The description in the file's metadata."),
+      metadata("metadata_license", "Licence", "The licence in the file's metadata."),
+      metadata("metadata_tags", "Tags", "The tags in the file's metadata, with commas between."),
+      metadata("metadata_usage_hint", "Usage", "A hint for users in the file's metadata."),
+      metadata("metadata_trigger_phrase", "Trigger words",
+               "The words that call what was learnt, in the file's metadata."),
+      metadata("metadata_merged_from", "Merged from",
+               "The models that this one was merged from, in the file's metadata."),
+  };
+}
+
+std::vector<Option> preview_options() {
+  const char* group = "Preview pictures";
+  return {
+      {.name = "sample_prompts",
+       .type = Type::Path,
+       .group = group,
+       .label = "Prompts",
+       .help =
+           "A file of prompts (.txt, .toml or .json) for pictures while training: a line a prompt, with flags such as "
+           "--n negative, --w 512, --h 512, --s 30, --l 7.5, --d seed.",
+       .path = PathKind::File},
+      interval("sample_every_n_steps", group, "steps", "Every steps", "Makes pictures after every n-th step."),
+      interval("sample_every_n_epochs", group, "epochs", "Every epochs",
+               "Makes pictures after every n-th epoch; counts over sample_every_n_steps."),
+      {.name = "sample_at_first",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .label = "Before training",
+       .help = "Makes pictures before the first step, too."},
+      {.name = "sample_sampler",
+       .aliases = {"sampler"},
+       .type = Type::Text,
+       .fallback = "ddim",
+       .group = group,
+       .label = "Sampler",
+       .help = "How pictures are made from noise."},
+  };
+}
+
+}  // namespace cinnabar::schema

@@ -1,0 +1,143 @@
+#include "cinnabar/schema/option_groups.h"
+
+namespace cinnabar::schema {
+
+std::vector<Option> training_options() {
+  const char* group = "Training";
+  return {
+      {.name = "max_train_steps",
+       .type = Type::Int,
+       .fallback = 1600,
+       .range = {{1, 1e15}},
+       .typical = {{500, 5000}},
+       .group = group,
+       .unit = "steps",
+       .label = "Steps",
+       .help = "How many optimizer steps the run takes."},
+      {.name = "max_train_epochs",
+       .type = Type::Int,
+       .range = {{1, 1e15}},
+       .typical = {{1, 20}},
+       .group = group,
+       .unit = "epochs",
+       .label = "Epochs",
+       .help = "How many times the run goes through all pictures. Counts in place of max_train_steps."},
+      {.name = "seed",
+       .type = Type::Int,
+       .range = {{0, 4294967295}},
+       .group = group,
+       .label = "Seed",
+       .help =
+           "The seed of everything random. The same seed and settings give the same file; the default is a random one, "
+           "which is recorded."},
+      {.name = "mixed_precision",
+       .type = Type::Text,
+       .fallback = "no",
+       .choices = {"no", "bf16"},
+       .group = group,
+       .label = "Mixed precision",
+       .help =
+           "The number format of the frozen model and of most arithmetic: no is float32. Trained values stay float32."},
+      {.name = "gradient_checkpointing",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .label = "Gradient checkpointing",
+       .help =
+           "Computes intermediate values twice instead of keeping them: less memory, about a third more time, and the "
+           "same numbers."},
+      {.name = "no_half_vae",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "VAE in float32",
+       .help = "Keeps the autoencoder in float32 whatever mixed_precision says."},
+  };
+}
+
+std::vector<Option> hardware_options() {
+  const char* group = "Hardware";
+  return {
+      {.name = "device",
+       .type = Type::Text,
+       .fallback = "auto",
+       .group = group,
+       .label = "Device",
+       .help = "Where to compute: auto takes the first GPU that works, else the CPU; cpu, gpu or gpu:N say which one."},
+      {.name = "threads",
+       .aliases = {"num_cpu_threads_per_process"},
+       .type = Type::Int,
+       .fallback = 0,
+       .range = {{0, 1024}},
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Threads",
+       .help = "How many processor threads compute; 0 means all cores that this program may use."},
+  };
+}
+
+std::vector<Option> logging_options() {
+  const char* group = "Logging";
+  return {
+      {.name = "logging_dir",
+       .type = Type::Path,
+       .group = group,
+       .label = "Log folder",
+       .help = "Writes TensorBoard event files into a dated folder below this one."},
+      {.name = "log_with",
+       .type = Type::Text,
+       .choices = {"tensorboard"},
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Tracker",
+       .help = "The kind of log; tensorboard when logging_dir is given."},
+      {.name = "log_prefix",
+       .type = Type::Text,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Log name",
+       .help = "The first part of the name of the dated log folder."},
+  };
+}
+
+std::vector<Option> program_options() {
+  const char* group = "Program";
+  return {
+      {.name = "config_file",
+       .type = Type::Path,
+       .group = group,
+       .label = "Configuration",
+       .help =
+           "A TOML file with any of these options, a kohya_ss GUI JSON, or a configuration that this program wrote. "
+           "The command line counts over the file. May stand without its name.",
+       .path = PathKind::File,
+       .is_positional = true,
+       .is_for_front = true},
+      {.name = "output_config",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Write configuration",
+       .help = "Writes the resolved options to config_file, which must not exist yet, and ends.",
+       .is_for_front = true},
+      {.name = "workspace",
+       .type = Type::Path,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Workspace",
+       .help = "The folder of run records; the default is cinnabar in $XDG_DATA_HOME (or ~/.local/share).",
+       .is_for_front = true},
+      {.name = "json",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Events as JSON",
+       .help = "Prints every event as a line of JSON on standard output instead of a progress line.",
+       .is_for_front = true},
+  };
+}
+
+}  // namespace cinnabar::schema

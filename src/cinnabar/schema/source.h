@@ -1,0 +1,66 @@
+// Options as one place gave them (command line, file), before precedence and validation.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cinnabar/schema/option.h"
+#include "cinnabar/schema/problem.h"
+#include "cinnabar/schema/schema.h"
+
+namespace cinnabar::schema {
+
+struct Given {
+  Value value;        // unset: given as "nothing", for instance null
+  std::string where;  // "command line", "train.toml:12", "preset.json"
+  std::string text;   // as written, for messages
+};
+
+// What became of one key of a foreign configuration.
+struct ImportedKey {
+  std::string key;
+  std::string value;
+  std::string action;  // used, renamed, derived, unset, ignored, later, unknown
+  std::string option;  // where it went; may be empty
+  std::string note;    // why, in a sentence without capital and period
+};
+
+struct Source {
+  std::map<std::string, Given> values{};             // by the row's name
+  std::map<std::string, Given> planned{};            // options without a row that ask for something (value: Text)
+  std::vector<std::string> notices{};                // sentences for the user
+  std::map<std::string, std::string> attachments{};  // option -> text that must become a file for it
+  std::vector<ImportedKey> report{};                 // of a kohya_ss JSON, in the file's order
+  std::vector<std::string> more_arguments{};         // command-line words that the file holds (additional_parameters)
+  bool is_gui_file = false;
+};
+
+// Words after the command. "--name value", "--name=value", "--flag", hyphens for underscores, lists up to the next
+// option; words without a name go to the positional rows. `where` is used in messages.
+void read_command_line(const Schema& schema, const std::vector<std::string>& words, const std::string& where,
+                       Source& source, Problems& problems);
+
+// A .toml, a kohya_ss GUI .json or a .json of ours, told apart by content. ".toml" is added when the file is missing
+// without it. Throws Error{Io} when it cannot be read and Error{Config} when it is no TOML or JSON at all.
+Source read_config_file(const Schema& schema, const std::filesystem::path& path, Problems& problems);
+
+// The parts of read_config_file. `name` is what messages call the file.
+void read_toml(const Schema& schema, const std::string& text, const std::string& name, Source& source,
+               Problems& problems);
+void read_own_json(const Schema& schema, const std::string& text, const std::string& name, Source& source,
+                   Problems& problems);
+void read_kohya_json(const Schema& schema, const std::string& text, const std::string& name, Source& source,
+                     Problems& problems);
+
+// Throws Error{Config} when brackets nest deeper than 64 levels (parsers recurse; security: depth limit before
+// parsing).
+void check_nesting(const std::string& text, const std::string& name);
+
+// The error text for an unknown name, with the nearest known one.
+std::string unknown_option_text(const Schema& schema, const std::string& name);
+// Planned options and values that must not be shown: tokens and keys.
+bool is_secret_option(const std::string& name);
+
+}  // namespace cinnabar::schema
