@@ -33,9 +33,7 @@ TEST_CASE("splits_contractions_numbers_and_punctuation") {
   CHECK(ids("!") == Ids{256});
 }
 
-TEST_CASE("invalid_utf8_counts_as_the_replacement_character") {
-  CHECK(ids("a\xFFz") == ids("a\uFFFDz"));
-}
+TEST_CASE("invalid_utf8_counts_as_the_replacement_character") { CHECK(ids("a\xFFz") == ids("a\uFFFDz")); }
 
 TEST_CASE("special_tokens_in_the_text_are_one_id") {
   CHECK(ids("<|endoftext|>") == Ids{49407});

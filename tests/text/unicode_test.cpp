@@ -44,6 +44,12 @@ TEST_CASE("classes_of_characters") {
   CHECK(is_python_space(U'\x1C'));
 }
 
+TEST_CASE("strips_unicode_white_space") {
+  CHECK(strip("\u3000\t a b\u00A0\n") == "a b");
+  CHECK(strip(" \u2003 ").empty());
+  CHECK(strip("\xFF x \xFF") == "\xFF x \xFF");
+}
+
 TEST_CASE("digits_of_every_script_have_their_value") {
   CHECK(digit_value(U'7').value() == 7);
   CHECK(digit_value(U'３').value() == 3);

@@ -178,6 +178,23 @@ bool is_space(char32_t c) {
 
 bool is_python_space(char32_t c) { return is_space(c) || (c >= 0x1C && c <= 0x1F); }
 
+std::string_view strip(std::string_view utf8) {
+  const auto is_space_part = [](std::string_view part) { return is_python_space(decode_utf8(part)[0]); };
+  while (!utf8.empty()) {
+    size_t broken = 0;
+    const size_t length = sequence_length(utf8, 0, broken);
+    if (length == 0 || !is_space_part(utf8.substr(0, length))) break;
+    utf8.remove_prefix(length);
+  }
+  while (!utf8.empty()) {
+    size_t start = utf8.size() - 1;
+    while (start > 0 && (static_cast<uint8_t>(utf8[start]) & 0xC0U) == 0x80) --start;
+    if (!is_space_part(utf8.substr(start))) break;
+    utf8 = utf8.substr(0, start);
+  }
+  return utf8;
+}
+
 std::optional<int> digit_value(char32_t c) {
   if (c >= U'0' && c <= U'9') return static_cast<int>(c - U'0');
   if (c < 0x80 || category(c) != UTF8PROC_CATEGORY_ND) return std::nullopt;

@@ -20,6 +20,8 @@ bool is_number(char32_t c);  // general category N*
 bool is_space(char32_t c);   // property White_Space
 // What Python's str.strip() and str.split() take for white space: White_Space and U+001C..U+001F.
 bool is_python_space(char32_t c);
+// Without that white space at both ends.
+std::string_view strip(std::string_view utf8);
 // Value of a decimal digit of any script (general category Nd), or nothing.
 std::optional<int> digit_value(char32_t c);
 

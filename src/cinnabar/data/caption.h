@@ -1,0 +1,74 @@
+// What becomes of a caption each time its picture is drawn (dataset-config.md section 4; sd-scripts' process_caption).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cinnabar/base/random_stream.h"
+
+namespace cinnabar::data {
+
+// Names are sd-scripts'. Zero and empty switch a step off.
+struct CaptionOptions {
+  std::string caption_prefix{};
+  std::string caption_suffix{};
+  double caption_dropout_rate = 0.0;           // probability that the caption is empty
+  int64_t caption_dropout_every_n_epochs = 0;  // captions of every n-th epoch are empty
+  double caption_tag_dropout_rate = 0.0;       // probability for each tag that is not kept
+  bool enable_wildcard = false;                // "{a|b}", and one line of several
+  bool shuffle_caption = false;
+  int64_t keep_tokens = 0;              // leading tags that are neither shuffled nor dropped
+  std::string keep_tokens_separator{};  // or: kept ||| shuffled ||| kept
+  std::string caption_separator = ",";
+  std::string secondary_separator{};
+  int64_t token_warmup_min = 1;    // tags at step 0 of the warm-up
+  double token_warmup_step = 0.0;  // steps until all tags are there; below 1: a share of max_train_steps
+};
+
+// When the caption is drawn.
+struct CaptionMoment {
+  int64_t epoch = 1;  // from 1
+  int64_t step = 0;   // optimizer steps done
+  int64_t max_train_steps = 0;
+};
+
+// Textual inversion: `from` becomes one of `to`; an empty `from` replaces the whole caption. Applied in order.
+struct CaptionReplacement {
+  std::string from;
+  std::vector<std::string> to;  // one text at least
+};
+
+// Every random choice of a caption comes from here.
+class CaptionRandom {
+ public:
+  virtual ~CaptionRandom() = default;
+  virtual double uniform() = 0;             // [0, 1)
+  virtual size_t choice(size_t count) = 0;  // [0, count), count > 0
+  virtual void shuffle(std::span<std::string> tags) = 0;
+};
+
+// Keyed by (seed, epoch, sample), so that a caption depends on nothing else.
+class StreamCaptionRandom : public CaptionRandom {
+ public:
+  StreamCaptionRandom(uint64_t seed, uint64_t epoch, uint64_t sample);
+  double uniform() override;
+  size_t choice(size_t count) override;
+  void shuffle(std::span<std::string> tags) override;
+
+ private:
+  base::RandomStream dropout_;
+  base::RandomStream order_;
+};
+
+// Throws Error{Config} for an empty caption_separator where tags are to be split.
+std::string process_caption(std::string_view caption, const CaptionOptions& options, const CaptionMoment& moment,
+                            std::span<const CaptionReplacement> replacements, CaptionRandom& random);
+
+// Names of the options that make a caption differ from one draw to the next: with one of them text states cannot be
+// cached.
+std::vector<std::string> varying_caption_options(const CaptionOptions& options);
+
+}  // namespace cinnabar::data
