@@ -1,5 +1,5 @@
 #include "cinnabar/loss/entry.h"
-#include "cinnabar/loss/huber_threshold.h"
+#include "cinnabar/loss/huber_options.h"
 
 namespace cinnabar::loss {
 

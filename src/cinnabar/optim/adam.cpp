@@ -1,4 +1,4 @@
-#include "cinnabar/optim/adam_step.h"
+#include "cinnabar/optim/adam_options.h"
 #include "cinnabar/optim/entry.h"
 
 namespace cinnabar::optim {
@@ -11,10 +11,18 @@ CINNABAR_REGISTER_OPTIMIZER(adam,
                              .options = adam_options(/*weight_decay=*/0.0),
                              .reference_class = "torch.optim.adam.Adam"});
 
+}  // namespace cinnabar::optim
+
 #ifdef CINNABAR_ENGINE
+
+#include "cinnabar/optim/adam_step.h"
+
+namespace cinnabar::optim {
+
 CINNABAR_REGISTER_OPTIMIZER_FACTORY(adam, [](FlatParameters& parameters, const schema::Values& values) {
   return make_adam(parameters, values, WeightDecay::Gradient);
 });
-#endif
 
 }  // namespace cinnabar::optim
+
+#endif  // CINNABAR_ENGINE

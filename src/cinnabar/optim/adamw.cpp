@@ -1,4 +1,4 @@
-#include "cinnabar/optim/adam_step.h"
+#include "cinnabar/optim/adam_options.h"
 #include "cinnabar/optim/entry.h"
 
 namespace cinnabar::optim {
@@ -9,10 +9,18 @@ CINNABAR_REGISTER_OPTIMIZER(adamw, {.label = "AdamW",
                                     .options = adam_options(/*weight_decay=*/0.01),
                                     .reference_class = "torch.optim.adamw.AdamW"});
 
+}  // namespace cinnabar::optim
+
 #ifdef CINNABAR_ENGINE
+
+#include "cinnabar/optim/adam_step.h"
+
+namespace cinnabar::optim {
+
 CINNABAR_REGISTER_OPTIMIZER_FACTORY(adamw, [](FlatParameters& parameters, const schema::Values& values) {
   return make_adam(parameters, values, WeightDecay::Decoupled);
 });
-#endif
 
 }  // namespace cinnabar::optim
+
+#endif  // CINNABAR_ENGINE
