@@ -1,0 +1,121 @@
+"""Each check of tools/ passes on a small good tree and fails on each way of being bad."""
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class ChecksTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / 'tools').mkdir()
+        for name in ('layers.toml', 'words.txt'):
+            shutil.copy(ROOT / 'tools' / name, self.root / 'tools' / name)
+        self.write('src/cinnabar/base/error.h', '#pragma once\n#include <string>\n')
+        self.write('src/cinnabar/schema/option.h', '#pragma once\n#include "cinnabar/base/error.h"\n')
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run_check(self, name):
+        done = subprocess.run([ROOT / 'tools' / f'check_{name}', self.root], capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    def assert_fails(self, check, *words):
+        code, output = self.run_check(check)
+        self.assertEqual(code, 1, output)
+        for word in words:
+            self.assertIn(word, output)
+
+    def test_all_pass_on_a_good_tree(self):
+        for check in ('layers', 'sizes', 'words', 'docs'):
+            code, output = self.run_check(check)
+            self.assertEqual(code, 0, output)
+
+    def test_layers_refuse_an_include_to_the_right(self):
+        self.write('src/cinnabar/base/bad.cpp', '#include "cinnabar/schema/option.h"\n')
+        self.assert_fails('layers', 'src/cinnabar/base/bad.cpp:1', 'base may not include schema')
+
+    def test_layers_refuse_a_forbidden_pair(self):
+        self.write('src/cinnabar/adapters/lora.h', '#pragma once\n')
+        self.write('src/cinnabar/optim/lion.cpp', '#include "cinnabar/adapters/lora.h"\n')
+        self.assert_fails('layers', 'optim may not include adapters')
+
+    def test_layers_refuse_a_cycle(self):
+        self.write('src/cinnabar/base/a.h', '#include "cinnabar/base/b.h"\n')
+        self.write('src/cinnabar/base/b.h', '#include "cinnabar/base/a.h"\n')
+        self.assert_fails('layers', 'include each other')
+
+    def test_layers_refuse_torch_below_the_first_program(self):
+        self.write('src/cinnabar/optim/lion.h', '#include <ATen/ATen.h>\n')
+        self.write('src/cinnabar/cli/list.cpp', '#include "cinnabar/optim/lion.h"\n')
+        self.assert_fails('layers', 'src/cinnabar/cli/list.cpp', 'ATen/ATen.h')
+
+    def test_layers_allow_torch_behind_the_engine_guard(self):
+        self.write('src/cinnabar/optim/lion.h', '#ifdef CINNABAR_ENGINE\n#include <ATen/ATen.h>\n#endif\n')
+        self.write('src/cinnabar/cli/list.cpp', '#include "cinnabar/optim/lion.h"\n')
+        self.assertEqual(self.run_check('layers')[0], 0)
+
+    def test_layers_refuse_an_unknown_folder(self):
+        self.write('src/cinnabar/extras/x.h', '#pragma once\n')
+        self.assert_fails('layers', 'extras has no place')
+
+    def test_layers_refuse_a_missing_file(self):
+        self.write('src/cinnabar/base/bad.cpp', '#include "cinnabar/base/gone.h"\n')
+        self.assert_fails('layers', 'no such file')
+
+    def test_sizes_refuse_a_long_file(self):
+        self.write('src/cinnabar/base/long.cpp', 'int x;\n' * 801)
+        self.assert_fails('sizes', '801 lines')
+
+    def test_sizes_refuse_a_long_function(self):
+        self.write('src/cinnabar/base/long.cpp', 'int f(int x,\n      int y) {\n' + '  ++x;\n' * 90 + '}\n')
+        self.assert_fails('sizes', 'long.cpp:1', '93 lines in one function')
+
+    def test_sizes_refuse_a_long_member_function(self):
+        self.write('src/cinnabar/base/long.h', 'class A {\n public:\n  int f() {\n' + '    ++x;\n' * 90 + '  }\n};\n')
+        self.assert_fails('sizes', 'long.h:3')
+
+    def test_sizes_leave_tables_alone(self):
+        self.write('src/cinnabar/base/table.cpp', 'Rows rows() {\n  return {\n' + '      {1},\n' * 90 + '  };\n}\n')
+        self.write('src/cinnabar/base/list.cpp', 'constexpr int kList[] = {\n' + '    1,\n' * 90 + '};\n')
+        self.assertEqual(self.run_check('sizes')[0], 0)
+
+    def test_words_refuse_a_path_of_somebodys_machine(self):
+        self.write('docs/page.md', 'Copy it to /' + 'home/anna/models.\n')
+        self.assert_fails('words', 'docs/page.md:1')
+
+    def test_words_refuse_an_empty_catch(self):
+        self.write('src/cinnabar/base/bad.cpp', 'void f() { try { g(); } catch (...) {} }\n')
+        self.assert_fails('words', 'hides an error')
+
+    def test_words_refuse_a_vendor_header(self):
+        self.write('src/cinnabar/tensor/bad.cpp', '#include <ATen/cuda/CUDAContext.h>\n')
+        self.assert_fails('words', 'vendor headers')
+
+    def test_words_refuse_a_name_that_says_nothing(self):
+        self.write('src/cinnabar/base/utils.h', '#pragma once\n')
+        self.assert_fails('words', 'the name says nothing')
+
+    def test_docs_refuse_a_dead_link(self):
+        self.write('README.md', 'See [this](docs/gone.md).\n')
+        self.assert_fails('docs', 'README.md:1', 'docs/gone.md')
+
+    def test_docs_refuse_a_dead_anchor(self):
+        self.write('README.md', '# First run\n[a](#first-run) [b](#second-run)\n')
+        self.assert_fails('docs', 'second-run')
+
+    def test_docs_do_not_read_code(self):
+        self.write('README.md', '```\n[a](gone.md)\n```\n`[b](gone.md)`\n')
+        self.assertEqual(self.run_check('docs')[0], 0)
+
+
+if __name__ == '__main__':
+    unittest.main()
