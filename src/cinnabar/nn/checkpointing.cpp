@@ -31,8 +31,7 @@ constexpr const char* kRecipe = "recipe";
 // the graph even when only captured parameters are trained.
 class Recompute : public torch::autograd::Function<Recompute> {
  public:
-  static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<Recipe>& recipe,
-                            const variable_list& inputs) {
+  static at::Tensor forward(AutogradContext* context, const c10::intrusive_ptr<Recipe>& recipe, at::TensorList inputs) {
     const variable_list own(inputs.begin(), inputs.end() - 1);
     for (const at::Tensor& input : own) recipe->needs_gradient.push_back(input.requires_grad());
     context->save_for_backward(own);
@@ -79,7 +78,7 @@ at::Tensor run_segment(bool is_recomputed, const Segment& segment, const std::ve
   recipe->dropout_key = current_dropout_key();
   variable_list all(inputs.begin(), inputs.end());
   all.push_back(at::zeros({}).set_requires_grad(true));
-  return Recompute::apply(recipe, all);
+  return Recompute::apply(recipe, at::TensorList(all));
 }
 
 }  // namespace cinnabar::nn
