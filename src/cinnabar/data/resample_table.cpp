@@ -74,11 +74,12 @@ std::vector<Tap> area_taps(int64_t i, int64_t from, double scale) {
 }
 
 // Area in its enlarging form: linear between two pixels, but flat inside each enlarged pixel.
-std::vector<Tap> area_linear_taps(int64_t i, double scale) {
+std::vector<Tap> area_linear_taps(int64_t i, double scale, double inverse) {
   const auto source = static_cast<int64_t>(std::floor(static_cast<double>(i) * scale));
-  double fraction = static_cast<double>(i + 1) - static_cast<double>(source + 1) / scale;
-  fraction = fraction <= 0.0 ? 0.0 : fraction - std::floor(fraction);
-  return {{source, 1.0 - fraction}, {source + 1, fraction}};
+  // fp32: just below 1 becomes 1, which counts as 0.
+  auto fraction = static_cast<float>(static_cast<double>(i + 1) - static_cast<double>(source + 1) * inverse);
+  fraction = fraction <= 0.0F ? 0.0F : fraction - std::floor(fraction);
+  return {{source, 1.0 - static_cast<double>(fraction)}, {source + 1, static_cast<double>(fraction)}};
 }
 
 std::vector<Tap> linear_taps(int64_t i, double scale) {
@@ -129,11 +130,13 @@ ResampleTable pillow_table(int64_t from, int64_t to, Interpolation interpolation
 }
 
 ResampleTable opencv_table(int64_t from, int64_t to, Interpolation interpolation, bool is_shrinking) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
+  // In this order, since the floor of a multiple of the scale decides between two pixels.
+  const double inverse = static_cast<double>(to) / static_cast<double>(from);
+  const double scale = 1.0 / inverse;
   TableBuilder builder(from);
   for (int64_t i = 0; i < to; ++i) {
     if (interpolation == Interpolation::Area) {
-      builder.add(is_shrinking ? area_taps(i, from, scale) : area_linear_taps(i, scale));
+      builder.add(is_shrinking ? area_taps(i, from, scale) : area_linear_taps(i, scale, inverse));
     } else {
       builder.add(interpolation == Interpolation::Bicubic ? cubic_taps(i, scale) : linear_taps(i, scale));
     }

@@ -49,33 +49,47 @@ void fixed_row(const uint8_t* in, const ResampleTable& table, const std::vector<
   }
 }
 
-// Rows first, then columns, each rounded to 8 bits: Pillow's order and precision.
-Picture resample_fixed(const Picture& picture, Size target, Interpolation interpolation) {
-  const ResampleTable across = pillow_table(picture.width, target.width, interpolation);
-  const ResampleTable down = pillow_table(picture.height, target.height, interpolation);
-  const auto channels = static_cast<size_t>(picture.channels);
-  const auto in_size = static_cast<size_t>(picture.width) * channels;
-  const auto row_size = static_cast<size_t>(target.width) * channels;
-  const std::vector<int32_t> across_weights = fixed_weights(across);
-  const auto row_function = channels == 3 ? fixed_row<3> : fixed_row<4>;
-  std::vector<uint8_t> narrowed(static_cast<size_t>(picture.height) * row_size);
+Picture resample_rows(const Picture& picture, int64_t width, Interpolation interpolation) {
+  const ResampleTable table = pillow_table(picture.width, width, interpolation);
+  const std::vector<int32_t> weights = fixed_weights(table);
+  Picture result = blank_picture({width, picture.height}, picture.channels);
+  const auto in_size = static_cast<size_t>(picture.width * picture.channels);
+  const auto out_size = static_cast<size_t>(width * picture.channels);
+  const auto row_function = picture.channels == 3 ? fixed_row<3> : fixed_row<4>;
   for (size_t y = 0; y < static_cast<size_t>(picture.height); ++y) {
-    row_function(picture.pixels.data() + y * in_size, across, across_weights, narrowed.data() + y * row_size);
+    row_function(picture.pixels.data() + y * in_size, table, weights, result.pixels.data() + y * out_size);
   }
-  const std::vector<int32_t> down_weights = fixed_weights(down);
-  Picture result = blank_picture(target, picture.channels);
+  return result;
+}
+
+Picture resample_columns(const Picture& picture, int64_t height, Interpolation interpolation) {
+  const ResampleTable table = pillow_table(picture.height, height, interpolation);
+  const std::vector<int32_t> weights = fixed_weights(table);
+  Picture result = blank_picture({picture.width, height}, picture.channels);
+  const auto row_size = static_cast<size_t>(picture.width * picture.channels);
   std::vector<int32_t> sum(row_size);
-  for (size_t y = 0; y < down.start.size(); ++y) {
+  for (size_t y = 0; y < table.start.size(); ++y) {
     std::ranges::fill(sum, 1 << (kWeightBits - 1));
-    for (size_t t = 0; t < down.count[y]; ++t) {
-      const int32_t weight = down_weights[y * down.stride + t];
-      const uint8_t* source = narrowed.data() + (down.start[y] + t) * row_size;
+    for (size_t t = 0; t < table.count[y]; ++t) {
+      const int32_t weight = weights[y * table.stride + t];
+      const uint8_t* source = picture.pixels.data() + (table.start[y] + t) * row_size;
       for (size_t i = 0; i < row_size; ++i) sum[i] += weight * source[i];
     }
     uint8_t* out = result.pixels.data() + y * row_size;
     for (size_t i = 0; i < row_size; ++i) out[i] = clipped(sum[i]);
   }
   return result;
+}
+
+// One axis after the other, each rounded to 8 bits. The order shows in the result; Pillow 13 begins with the columns
+// when the height loses more than twice what the width loses (found by trying 400 pairs of sizes; earlier versions
+// begin with the rows).
+Picture resample_fixed(const Picture& picture, Size target, Interpolation interpolation) {
+  const int64_t lost_height = picture.height - target.height;
+  if (lost_height > 0 && lost_height > 2 * (picture.width - target.width)) {
+    return resample_rows(resample_columns(picture, target.height, interpolation), target.width, interpolation);
+  }
+  return resample_columns(resample_rows(picture, target.width, interpolation), target.height, interpolation);
 }
 
 template <size_t Channels>

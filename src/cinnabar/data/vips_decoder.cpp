@@ -124,6 +124,10 @@ uint8_t scaled(int a, int b) {
 // `row` has `width` pixels of layout.bands 8-bit samples.
 void convert_row(const uint8_t* row, size_t width, const Layout& layout, uint8_t* out) {
   const size_t channels = layout.channels();
+  if (!layout.is_cmyk && layout.bands == channels) {
+    std::copy_n(row, width * channels, out);
+    return;
+  }
   for (size_t x = 0; x < width; ++x) {
     const uint8_t* in = row + x * layout.bands;
     uint8_t* pixel = out + x * channels;
