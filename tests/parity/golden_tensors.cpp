@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/formats/safetensors_reader.h"
 #include "cinnabar/tensor/convert.h"
 
 namespace cinnabar::parity {
@@ -24,7 +25,7 @@ double largest(const at::Tensor& values) {
 }  // namespace
 
 GoldenTensors::GoldenTensors(const std::filesystem::path& safetensors)
-    : checkpoint_(formats::Checkpoint::open(safetensors)) {}
+    : checkpoint_(formats::open_safetensors(safetensors)) {}
 
 at::Tensor GoldenTensors::at(const std::string& name) const { return tensor::copy(checkpoint_->at(name)); }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "cinnabar/lr/schedule.h"
+#include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::lr {
 
@@ -11,9 +12,10 @@ namespace {
 Schedule make(const ScheduleRequest& request) {
   const double end = request.arguments.number("lr_end") / request.learning_rate;
   if (!(end < 1.0)) {
-    throw base::Error(base::ErrorCode::Config,
-                      "lr_scheduler = \"polynomial\": learning_rate " + std::to_string(request.learning_rate) +
-                          " must be above the end rate lr_end " + std::to_string(request.arguments.number("lr_end")));
+    throw base::Error(base::ErrorCode::Config, "lr_scheduler = \"polynomial\": learning_rate " +
+                                                   schema::number_text(request.learning_rate) +
+                                                   " must be above the end rate lr_end " +
+                                                   schema::number_text(request.arguments.number("lr_end")));
   }
   return [request, end](int64_t step) {
     if (const auto rising = warmup_factor(request, step)) return *rising;
