@@ -1,0 +1,69 @@
+#include "cinnabar/cli/engine_command.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/cli/event_view.h"
+#include "cinnabar/jobs/engine.h"
+#include "cinnabar/jobs/run.h"
+#include "cinnabar/jobs/run_folder.h"
+#include "cinnabar/schema/config_text.h"
+#include "cinnabar/schema/resolve.h"
+
+namespace cinnabar::cli {
+
+namespace {
+
+int write_config_file(const schema::Schema& schema, const schema::Config& config) {
+  std::filesystem::path path = config.values.maybe_text("config_file").value_or("");
+  if (path.empty())
+    throw base::Error(base::ErrorCode::Config, "output_config: give the file to write as --config_file FILE");
+  if (!path.has_extension()) path += ".toml";
+  if (std::filesystem::exists(path)) {
+    throw base::Error(base::ErrorCode::Config,
+                      "output_config: " + path.string() + " exists already; name another file or remove it");
+  }
+  base::write_file(path, schema::config_toml(schema, config));
+  std::cout << "saved " << path.string() << "\n";
+  return 0;
+}
+
+int run_and_show(const schema::Schema& schema, const schema::Config& config) {
+  const bool is_json = config.values.flag("json");
+  EventView view(std::cout, std::cerr, {.is_terminal = ::isatty(STDOUT_FILENO) == 1});
+  for (const std::string& notice : config.notices) view.print("note: " + notice);
+  const auto named = config.values.maybe_text("workspace");
+  const std::filesystem::path workspace = named ? std::filesystem::path(*named) : jobs::default_workspace();
+  const jobs::RunHandlers handlers{
+      .event =
+          [&](const nlohmann::ordered_json& event) {
+            if (!is_json) return view.show(event);
+            std::cout << event.dump() << "\n" << std::flush;
+          },
+      .engine_line = [&](const std::string& line) { view.print(line); },
+      .interrupted =
+          [&](int count) {
+            view.print(count == 1 ? "Finishing the step and saving. Interrupt again to end at once."
+                                  : "Ending at once.");
+          }};
+  const jobs::RunOutcome outcome = jobs::run(schema, config, jobs::find_engine(), workspace, handlers);
+  view.finish();
+  if (!outcome.message.empty())
+    std::cerr << "cinnabar: " << outcome.message << "\nRecord of the run: " << outcome.record.string() << "\n";
+  return outcome.exit_status;
+}
+
+}  // namespace
+
+int run_engine_command(const std::string& command, const schema::Schema& schema,
+                       const std::vector<std::string>& words) {
+  const schema::Config config = schema::read_config(schema, command, words);
+  if (config.values.flag("output_config")) return write_config_file(schema, config);
+  return run_and_show(schema, config);
+}
+
+}  // namespace cinnabar::cli

@@ -1,0 +1,102 @@
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cinnabar/cli/command.h"
+#include "cinnabar/jobs/command_schemas.h"
+#include "cinnabar/schema/resolve.h"
+
+namespace cinnabar::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+schema::Schema own_options() {
+  const char* group = "Import";
+  return schema::Schema(
+      {{{.name = "file",
+         .type = schema::Type::Path,
+         .group = group,
+         .label = "File",
+         .help = "The configuration to read: a kohya_ss JSON, or a TOML file. May stand without its name.",
+         .path = schema::PathKind::File,
+         .is_positional = true},
+        {.name = "json",
+         .type = schema::Type::Flag,
+         .fallback = false,
+         .group = group,
+         .label = "JSON",
+         .help = "Prints the report as JSON."}}});
+}
+
+// A TOML file and a configuration of ours have no report of their own: every key goes where its name says.
+void fill_report(schema::Source& source) {
+  if (source.is_gui_file) return;
+  for (const auto& [name, given] : source.values) source.report.push_back({name, given.text, "used", name, ""});
+  for (const auto& [name, given] : source.planned)
+    source.report.push_back({name, given.text, "later", "", "not supported yet"});
+}
+
+ordered_json to_json(const schema::Source& source, const schema::Problems& problems) {
+  ordered_json keys = ordered_json::array();
+  for (const schema::ImportedKey& key : source.report) {
+    ordered_json entry = {{"key", key.key}, {"value", key.value}, {"action", key.action}};
+    if (!key.option.empty()) entry["option"] = key.option;
+    if (!key.note.empty()) entry["note"] = key.note;
+    keys.push_back(entry);
+  }
+  ordered_json options = ordered_json::object();
+  for (const auto& [name, given] : source.values) options[name] = given.text;
+  ordered_json list = ordered_json::array();
+  for (const schema::Problem& problem : problems.list()) list.push_back(schema::to_string(problem));
+  return {{"keys", keys}, {"options", options}, {"notices", source.notices}, {"problems", list}};
+}
+
+void print_report(const schema::Source& source, const schema::Problems& problems) {
+  for (const schema::ImportedKey& key : source.report) {
+    std::string line = key.key + " = " + key.value + ": " + key.action;
+    if (!key.option.empty() && key.option != key.key) line += " as " + key.option;
+    if (!key.note.empty()) line += " (" + key.note + ")";
+    std::cout << line << "\n";
+  }
+  for (const std::string& notice : source.notices) std::cout << "note: " << notice << "\n";
+  if (problems.empty()) {
+    std::cout << "\nNothing stands against a run with these options.\n";
+    return;
+  }
+  std::cout << "\nA run would stop at:\n";
+  for (const schema::Problem& problem : problems.list()) std::cout << "  " << schema::to_string(problem) << "\n";
+}
+
+int run(const std::vector<std::string>& words) {
+  const schema::Config own = schema::read_config(own_options(), "import", words);
+  const auto file = own.values.maybe_text("file");
+  if (!file) throw base::Error(base::ErrorCode::Usage, "name the file to import: cinnabar import FILE");
+  const schema::Schema schema = jobs::train_schema();
+  schema::Problems problems;
+  std::vector<schema::Source> sources;
+  sources.push_back(schema::read_config_file(schema, *file, problems));
+  if (!sources[0].more_arguments.empty()) {
+    schema::Source more;
+    schema::read_command_line(schema, sources[0].more_arguments, "additional_parameters", more, problems);
+    sources.push_back(std::move(more));
+  }
+  schema::resolve(schema, "train", sources, problems);
+  fill_report(sources[0]);
+  if (own.values.flag("json")) {
+    std::cout << to_json(sources[0], problems).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  } else {
+    print_report(sources[0], problems);
+  }
+  return 0;
+}
+
+CINNABAR_REGISTER_COMMAND(import, {.help = "Says what each key of a kohya_ss configuration becomes.",
+                                   .usage = "FILE [--json]",
+                                   .order = 50,
+                                   .schema = own_options,
+                                   .run = run});
+
+}  // namespace
+
+}  // namespace cinnabar::cli

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <iostream>
+#include <new>
+
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/text_match.h"
+#include "cinnabar/cli/command.h"
+#include "cinnabar/cli/version_text.h"
+#include "cinnabar/schema/describe.h"
+
+namespace cinnabar::cli {
+
+namespace {
+
+bool is_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+// Commands of the launcher script in the repository, which never reach this program.
+struct LauncherCommand {
+  const char* name;
+  const char* help;
+};
+constexpr LauncherCommand kLauncherCommands[] = {
+    {"setup", "Brings what is needed and builds the program (the script in the repository)."},
+    {"test", "Builds and runs the tests (the script in the repository)."}};
+
+void print_line(const std::string& name, const std::string& help) {
+  std::cout << "  " << name << std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') << help << "\n";
+}
+
+int print_overview() {
+  std::cout << "Cinnabar trains diffusion models: LoRA and its relatives, with the option names of sd-scripts.\n\n"
+               "cinnabar COMMAND [--OPTION VALUE ...]\n\nCommands\n";
+  for (const std::string& name : ordered_commands()) print_line(name, commands().at(name).help);
+  for (const LauncherCommand& command : kLauncherCommands) print_line(command.name, command.help);
+  std::cout << "\ncinnabar COMMAND --help lists a command's options; cinnabar --version says what is installed.\n";
+  return 0;
+}
+
+int print_help(const std::string& name) {
+  const Command& command = commands().at(name);
+  std::cout << command.help << "\n\ncinnabar " << name << (command.usage.empty() ? "" : " ") << command.usage << "\n";
+  if (command.schema) std::cout << schema::help_text(command.schema());
+  return 0;
+}
+
+int fail(const base::Error& error) {
+  std::cout.flush();
+  std::cerr << "cinnabar: " << error.message() << "\n";
+  return base::exit_status(error.code());
+}
+
+base::Error unknown_command(const std::string& name) {
+  std::vector<std::string> names = commands().names();
+  std::string known;
+  for (const std::string& command : ordered_commands()) known += (known.empty() ? "" : ", ") + command;
+  for (const LauncherCommand& command : kLauncherCommands) {
+    if (name == command.name) {
+      return {base::ErrorCode::Usage,
+              name + " is a command of the script \"cinnabar\" in the repository; run ./cinnabar " + name};
+    }
+  }
+  const std::string near = base::nearest_name(name, names);
+  return {base::ErrorCode::Usage, "unknown command \"" + name + "\"" +
+                                      (near.empty() ? "" : "; did you mean " + near + "?") + " Commands: " + known};
+}
+
+int dispatch(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || is_help(arguments[0])) return print_overview();
+  const std::string& name = arguments[0];
+  const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (name == "--version" || name == "-V") {
+    std::cout << version_text();
+    return 0;
+  }
+  if (name == "help") return words.empty() ? print_overview() : dispatch({words[0], "--help"});
+  const Command* command = commands().find(name);
+  if (command == nullptr) throw unknown_command(name);
+  if (std::any_of(words.begin(), words.end(), is_help)) return print_help(name);
+  return command->run(words);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments) {
+  try {
+    const int status = dispatch(arguments);
+    std::cout.flush();
+    return status;
+  } catch (const base::Error& error) {
+    return fail(error);
+  } catch (const std::bad_alloc&) {
+    return fail({base::ErrorCode::OutOfMemory, "out of memory"});
+  } catch (const std::exception& error) {
+    return fail({base::ErrorCode::Internal, std::string("internal error: ") + error.what() + "; please report it"});
+  }
+}
+
+}  // namespace cinnabar::cli

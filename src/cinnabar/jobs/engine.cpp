@@ -1,0 +1,71 @@
+#include "cinnabar/jobs/engine.h"
+
+#include <cstdlib>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/process.h"
+
+namespace cinnabar::jobs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path find_torch(const fs::path& beside) {
+  if (const char* named = std::getenv("CINNABAR_TORCH"); named != nullptr && *named != '\0') {
+    if (!fs::is_directory(fs::path(named) / "lib")) {
+      throw base::Error(base::ErrorCode::Io,
+                        "CINNABAR_TORCH = " + std::string(named) +
+                            ": expected a libtorch folder with lib/ in it; correct it or unset it");
+    }
+    return fs::absolute(named);
+  }
+  for (const fs::path& folder :
+       {beside / "libtorch", beside / ".." / "lib" / "cinnabar" / "libtorch", fs::path(CINNABAR_BUILT_WITH_TORCH)}) {
+    if (fs::is_directory(folder / "lib")) return fs::weakly_canonical(folder);
+  }
+  throw base::Error(base::ErrorCode::Io, "libtorch was not found (last looked for at " +
+                                             std::string(CINNABAR_BUILT_WITH_TORCH) +
+                                             "); run \"cinnabar setup\", or name a libtorch folder in CINNABAR_TORCH");
+}
+
+}  // namespace
+
+Engine find_engine() {
+  const fs::path folder = base::program_folder();
+  const fs::path worker = folder / "cinnabar-worker";
+  if (!fs::exists(worker)) {
+    throw base::Error(base::ErrorCode::Io,
+                      "the engine " + worker.string() + " is missing; build it with \"cinnabar setup\"");
+  }
+  return {.worker = worker, .torch = find_torch(folder)};
+}
+
+std::string torch_version(const fs::path& torch) {
+  const fs::path file = torch / "version.py";
+  if (!fs::exists(file)) return "unknown";
+  const std::string text = base::read_file(file, 1 << 16);
+  const std::string mark = "\n__version__ = '";
+  const size_t start = text.find(mark);
+  if (start == std::string::npos) return "unknown";
+  const size_t first = start + mark.size();
+  return text.substr(first, text.find('\'', first) - first);
+}
+
+std::vector<std::string> worker_environment(const fs::path& torch) {
+  std::vector<std::string> environment = base::selected_environment(
+      {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
+       // Which devices, and how their memory is managed.
+       "CUDA_*", "HIP_*", "ROCR_*", "ROCM_*", "HSA_*", "GPU_*", "AMD_*", "MIOPEN_*", "HIPBLASLT_*", "TENSILE_*",
+       "NCCL_*", "RCCL_*", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
+       // Threads and memory of the CPU.
+       "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "ONEDNN_*", "DNNL_*", "MALLOC_*",
+       // Set by launchers of several processes.
+       "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CINNABAR_DEBUG",
+       "CINNABAR_EMBEDDED", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
+  environment.push_back("LD_LIBRARY_PATH=" + (torch / "lib").string());
+  return environment;
+}
+
+}  // namespace cinnabar::jobs

@@ -1,0 +1,206 @@
+#include "cinnabar/jobs/run.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/process.h"
+#include "cinnabar/jobs/line_reader.h"
+#include "cinnabar/jobs/run_folder.h"
+
+namespace cinnabar::jobs {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kEventsFd = 3;
+constexpr size_t kKeptLines = 12;
+
+// Takes signals out of their handlers and into a descriptor, for as long as it lives.
+class SignalQueue {
+ public:
+  SignalQueue() {
+    ::sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set_, signal);
+    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    fd_ = base::Descriptor(::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd_.is_open())
+      throw base::Error(base::ErrorCode::Io, std::string("cannot watch signals: ") + std::strerror(errno));
+  }
+  ~SignalQueue() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+
+  int fd() const { return fd_.get(); }
+  int take() const {
+    int count = 0;
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) ++count;
+    return count;
+  }
+
+ private:
+  sigset_t set_{};
+  sigset_t before_{};
+  base::Descriptor fd_;
+};
+
+class Run {
+ public:
+  Run(const schema::Config& config, const RunFolder& folder, const RunHandlers& handlers)
+      : config_(config), folder_(folder), handlers_(handlers) {}
+
+  RunOutcome execute(const Engine& engine) {
+    const SignalQueue signals;
+    base::Pipe events = base::make_pipe();
+    base::Pipe output = base::make_pipe();
+    base::Process worker({.program = engine.worker,
+                          .arguments = {config_.command, "--config", folder_.config_file().string(), "--events-fd",
+                                        std::to_string(kEventsFd)},
+                          .environment = worker_environment(engine.torch),
+                          .descriptors = {{output.write.get(), STDOUT_FILENO},
+                                          {output.write.get(), STDERR_FILENO},
+                                          {events.write.get(), kEventsFd}}});
+    events.write.close();
+    output.write.close();
+    watch(worker, signals, events.read, output.read);
+    const base::ExitStatus status = worker.wait();
+    return outcome(status);
+  }
+
+ private:
+  void watch(base::Process& worker, const SignalQueue& signals, base::Descriptor& events, base::Descriptor& output) {
+    LineReader event_lines(events);
+    LineReader output_lines(output);
+    while (event_lines.is_open() || output_lines.is_open()) {
+      pollfd waits[] = {{event_lines.is_open() ? events.get() : -1, POLLIN, 0},
+                        {output_lines.is_open() ? output.get() : -1, POLLIN, 0},
+                        {signals.fd(), POLLIN, 0}};
+      // Grandchildren may hold the pipes open after the worker is gone.
+      const int ready = ::poll(waits, 3, 1000);
+      if (ready < 0 && errno != EINTR) break;
+      if (ready == 0 && worker.poll()) break;
+      if (waits[0].revents != 0) {
+        for (const std::string& line : event_lines.take()) on_event(line);
+      }
+      if (waits[1].revents != 0) {
+        for (const std::string& line : output_lines.take()) on_output(line);
+      }
+      if (waits[2].revents != 0) on_signals(worker, signals.take());
+    }
+  }
+
+  void on_event(const std::string& line) {
+    const ordered_json event = ordered_json::parse(line, nullptr, false);
+    if (!event.is_object() || !event.contains("type") || !event["type"].is_string()) return on_output(line);
+    folder_.append_event(line);
+    const std::string type = event["type"].get<std::string>();
+    if (type == "saved" && event.contains("path")) saved_.push_back(event.value("path", ""));
+    if (type == "error") error_ = event;
+    if (type == "progress") last_step_ = event.value("step", int64_t{0});
+    if (handlers_.event) handlers_.event(event);
+  }
+
+  void on_output(const std::string& line) {
+    folder_.append_log(line);
+    last_lines_.push_back(line);
+    if (last_lines_.size() > kKeptLines) last_lines_.erase(last_lines_.begin());
+    if (handlers_.engine_line) handlers_.engine_line(line);
+  }
+
+  void on_signals(base::Process& worker, int count) {
+    for (int i = 0; i < count; ++i) {
+      ++signals_;
+      worker.send_signal(signals_ <= 2 ? SIGTERM : SIGKILL);
+      if (handlers_.interrupted && signals_ <= 2) handlers_.interrupted(signals_);
+    }
+  }
+
+  RunOutcome outcome(const base::ExitStatus& status) const {
+    RunOutcome result{.saved = saved_, .record = folder_.path()};
+    if (status.signal) {
+      result.exit_status = signals_ > 0 ? 130 : 1;
+      result.message = signals_ > 0 ? "The run was ended at once." : killed_text(*status.signal);
+    } else {
+      result.exit_status = *status.code;
+      if (result.exit_status != 0) result.message = failed_text(result.exit_status);
+    }
+    if (!result.message.empty() && !error_) result.message += " " + saved_text();
+    return result;
+  }
+
+  std::string failed_text(int code) const {
+    if (error_) return error_->value("text", "");
+    if (code == 130) return "The run was interrupted.";
+    std::string text = "The engine ended with status " + std::to_string(code) + " without saying why.";
+    if (last_lines_.empty()) return text;
+    text += " Its last words:";
+    for (const std::string& line : last_lines_) text += "\n  " + line;
+    return text + "\n";
+  }
+
+  std::string killed_text(int signal) const {
+    const std::string name = ::strsignal(signal);
+    const std::string when = last_step_ > 0 ? " after step " + std::to_string(last_step_) : "";
+    if (signal == SIGKILL) {
+      return "The engine was killed" + when +
+             " (SIGKILL), most likely by the system because memory ran out. Less memory: "
+             "--gradient_checkpointing, a smaller --train_batch_size or --resolution, --cache_latents, "
+             "--mixed_precision bf16.";
+    }
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
+      return "The engine was ended from outside" + when + " (" + name + ").";
+    return "The engine crashed" + when + " (" + name +
+           "). This is a bug in Cinnabar or in a driver; please report it with " +
+           (folder_.path() / "engine.log").string() + ".";
+  }
+
+  std::string saved_text() const {
+    if (saved_.empty()) return "Nothing had been saved yet.";
+    return "Saved before: " + saved_.back() +
+           (saved_.size() > 1 ? " and " + std::to_string(saved_.size() - 1) + " more." : ".");
+  }
+
+  const schema::Config& config_;
+  const RunFolder& folder_;
+  const RunHandlers& handlers_;
+  std::vector<std::string> saved_;
+  std::vector<std::string> last_lines_;
+  std::optional<ordered_json> error_;
+  int64_t last_step_ = 0;
+  int signals_ = 0;
+};
+
+std::string state_json(const schema::Config& config, const std::string& state, const RunOutcome* outcome) {
+  ordered_json json = {{"command", config.command}, {"state", state}};
+  if (outcome != nullptr) {
+    json["exit_status"] = outcome->exit_status;
+    json["saved"] = outcome->saved;
+    if (!outcome->message.empty()) json["message"] = outcome->message;
+  }
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+RunOutcome run(const schema::Schema& schema, const schema::Config& config, const Engine& engine,
+               const std::filesystem::path& workspace, const RunHandlers& handlers) {
+  const std::string name = config.values.maybe_text("output_name").value_or("");
+  const RunFolder folder(workspace, name.empty() || name == "last" ? config.command : name);
+  folder.write_config(schema, config);
+  folder.write_state(state_json(config, "running", nullptr));
+  const RunOutcome outcome = Run(config, folder, handlers).execute(engine);
+  const char* state = outcome.exit_status == 0 ? "done" : outcome.exit_status == 130 ? "interrupted" : "failed";
+  folder.write_state(state_json(config, state, &outcome));
+  return outcome;
+}
+
+}  // namespace cinnabar::jobs

@@ -1,0 +1,91 @@
+#include "cinnabar/jobs/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/process.h"
+#include "cinnabar/schema/config_text.h"
+
+namespace cinnabar::jobs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+  return text;
+}
+
+// Letters, digits and a few marks: the name comes from a user and becomes a folder.
+std::string folder_name(const std::string& name) {
+  std::string result;
+  for (const char c : name.substr(0, 80)) {
+    const bool is_plain =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+    result += is_plain ? c : '_';
+  }
+  return result.empty() ? "run" : result;
+}
+
+}  // namespace
+
+fs::path default_workspace() {
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
+    return fs::path(data) / "cinnabar";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return fs::path(home) / ".local" / "share" / "cinnabar";
+  }
+  throw base::Error(base::ErrorCode::Io,
+                    "no place for run records: neither XDG_DATA_HOME nor HOME is set; give --workspace FOLDER");
+}
+
+RunFolder::RunFolder(const fs::path& workspace, const std::string& name) {
+  const fs::path runs = fs::absolute(workspace) / "runs";
+  std::error_code error;
+  fs::create_directories(runs, error);
+  if (error) {
+    throw base::Error(base::ErrorCode::Io, "cannot make the folder of run records " + runs.string() + ": " +
+                                               error.message() + "; give --workspace FOLDER");
+  }
+  const std::string base_name = time_text() + "-" + folder_name(name);
+  for (int attempt = 1; attempt <= 1000; ++attempt) {
+    path_ = runs / (attempt == 1 ? base_name : base_name + "-" + std::to_string(attempt));
+    if (::mkdir(path_.c_str(), 0700) == 0) return;
+    if (errno != EEXIST) break;
+  }
+  throw base::Error(base::ErrorCode::Io, "cannot make the run record " + path_.string() + ": " + std::strerror(errno) +
+                                             "; give --workspace FOLDER");
+}
+
+void RunFolder::write_config(const schema::Schema& schema, schema::Config config) const {
+  for (const auto& [option, text] : config.attachments) {
+    const fs::path file = path_ / (option + ".txt");
+    base::write_file(file, text + "\n");
+    config.values.set(option, file.string());
+  }
+  base::write_file(config_file(), schema::config_json(schema, config));
+  base::write_file(path_ / "config.toml", schema::config_toml(schema, config));
+}
+
+void RunFolder::append(const char* file, std::string_view line) const noexcept {
+  const base::Descriptor out(::open((path_ / file).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!out.is_open()) return;
+  const std::string text = std::string(line) + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(out.get(), text.data(), text.size());
+}
+
+void RunFolder::write_state(const std::string& json) const { base::write_file(path_ / "run.json", json + "\n"); }
+
+}  // namespace cinnabar::jobs

@@ -1,0 +1,36 @@
+// The record of one run on disk: configuration, events, messages of the engine, outcome.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "cinnabar/schema/resolve.h"
+
+namespace cinnabar::jobs {
+
+// $XDG_DATA_HOME/cinnabar, or ~/.local/share/cinnabar. Throws Error{Io} when neither variable is set.
+std::filesystem::path default_workspace();
+
+class RunFolder {
+ public:
+  // Makes WORKSPACE/runs/TIME-NAME, mode 0700, never an existing one. Throws Error{Io}, Error{OutOfSpace}.
+  RunFolder(const std::filesystem::path& workspace, const std::string& name);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config_file() const { return path_ / "config.json"; }
+
+  // config.json for the engine and config.toml for people. Attached texts become files that the options then name.
+  void write_config(const schema::Schema& schema, schema::Config config) const;
+  // Appends a line to events.jsonl or engine.log. Best effort: a full disk must not end a run that could still save.
+  void append_event(std::string_view line) const noexcept { append("events.jsonl", line); }
+  void append_log(std::string_view line) const noexcept { append("engine.log", line); }
+  // run.json: {"command", "state", "exit_status", ...}, replaced as a whole.
+  void write_state(const std::string& json) const;
+
+ private:
+  void append(const char* file, std::string_view line) const noexcept;
+  std::filesystem::path path_;
+};
+
+}  // namespace cinnabar::jobs
