@@ -1,0 +1,79 @@
+#include "cinnabar/data/content_hash.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/log.h"
+#include "cinnabar/base/sha256.h"
+
+namespace cinnabar::data {
+
+namespace {
+
+constexpr std::string_view kHeader = "cinnabar-content-hashes-1";
+
+}  // namespace
+
+// Format: the header line, then "HASH SIZE CHANGED_NS PATH" a line. A path with a line break is not remembered.
+ContentHashes::ContentHashes(std::filesystem::path index) : index_(std::move(index)) {
+  if (index_.empty() || !std::filesystem::is_regular_file(index_)) return;
+  std::istringstream lines(base::read_file(index_));
+  std::string line;
+  std::getline(lines, line);
+  if (line != kHeader) {
+    base::log_warning("The index " + index_.string() + " is not readable and is made anew.");
+    return;
+  }
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    Known known;
+    std::string path;
+    fields >> known.hash >> known.size >> known.changed_ns;
+    std::getline(fields >> std::ws, path);
+    if (fields && known.hash.size() == 64 && !path.empty()) known_[path] = std::move(known);
+  }
+}
+
+std::string ContentHashes::of(const std::filesystem::path& file) {
+  const std::string path = std::filesystem::absolute(file).lexically_normal().string();
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) {
+    throw base::Error(base::ErrorCode::Io, "cannot read " + path + ": " + std::strerror(errno));
+  }
+  const int64_t changed_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  const uint64_t size = static_cast<uint64_t>(info.st_size);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(path);
+    if (found != known_.end() && found->second.size == size && found->second.changed_ns == changed_ns) {
+      return found->second.hash;
+    }
+  }
+  std::string hash = base::sha256_hex_of_file(path);
+  const std::lock_guard lock(mutex_);
+  known_[path] = {size, changed_ns, hash};
+  is_changed_ = true;
+  return hash;
+}
+
+void ContentHashes::save() {
+  const std::lock_guard lock(mutex_);
+  if (index_.empty() || !is_changed_) return;
+  base::AtomicFile file(index_);
+  file.write(std::string(kHeader) + "\n");
+  for (const auto& [path, known] : known_) {
+    if (path.find('\n') != std::string::npos) continue;
+    file.write(known.hash + " " + std::to_string(known.size) + " " + std::to_string(known.changed_ns) + " " + path +
+               "\n");
+  }
+  file.commit();
+  is_changed_ = false;
+}
+
+}  // namespace cinnabar::data

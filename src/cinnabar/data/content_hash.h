@@ -1,0 +1,36 @@
+// SHA-256 of files, remembered by path, size and time of change, so that a second start need not read them again.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace cinnabar::data {
+
+// Safe for several threads.
+class ContentHashes {
+ public:
+  // `index` is the file that remembers; empty keeps nothing. An index that cannot be read is started anew.
+  explicit ContentHashes(std::filesystem::path index);
+
+  // 64 hex digits. Throws Error{Io} when the file cannot be read.
+  std::string of(const std::filesystem::path& file);
+  // Writes the index if anything was added. Throws Error{Io} or Error{OutOfSpace}.
+  void save();
+
+ private:
+  struct Known {
+    uint64_t size = 0;
+    int64_t changed_ns = 0;
+    std::string hash;
+  };
+
+  std::filesystem::path index_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Known> known_;
+  bool is_changed_ = false;
+};
+
+}  // namespace cinnabar::data
