@@ -1,7 +1,11 @@
-# libtorch: the folder that CINNABAR_TORCH names, else the newest one that set-up unpacked under .deps/.
+# libtorch: the folder that CINNABAR_TORCH names, else .deps/torch (set-up's link to the chosen build; the link, so that another
+# build of the same version needs no recompilation), else the newest one under .deps/.
 # Only ATen, c10 and autograd are used, never a vendor header: the same program runs with the CPU, ROCm and CUDA builds.
 if(DEFINED ENV{CINNABAR_TORCH} AND NOT CINNABAR_TORCH)
   set(CINNABAR_TORCH $ENV{CINNABAR_TORCH})
+endif()
+if(NOT CINNABAR_TORCH AND EXISTS ${CMAKE_SOURCE_DIR}/.deps/torch/lib)
+  set(CINNABAR_TORCH ${CMAKE_SOURCE_DIR}/.deps/torch)
 endif()
 if(NOT CINNABAR_TORCH)
   file(GLOB found ${CMAKE_SOURCE_DIR}/.deps/libtorch-*)

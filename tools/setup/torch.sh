@@ -189,5 +189,9 @@ install_torch() {
     report_missing_libraries "$torch_dir"
     rm -rf "$deps/download"
   fi
-  [[ -n $dry_run ]] || echo "$build" >"$deps/torch_build"
+  [[ -n $dry_run ]] && return
+  echo "$build" >"$deps/torch_build"
+  # The build names the link, so that choosing another build later compiles nothing again.
+  ln -sfn "${torch_dir##*/}" "$deps/torch"
+  torch_dir=$deps/torch
 }
