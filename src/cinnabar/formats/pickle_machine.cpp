@@ -13,7 +13,7 @@ namespace cinnabar::formats::pickle {
 namespace {
 
 // A row takes some 200 bytes; Stable Diffusion files with optimizer states stay below half a million.
-constexpr size_t kMaxValues = 2'000'000;
+constexpr size_t kMaxValues = 1'000'000;
 constexpr size_t kMaxLineBytes = 512;
 
 std::string hex(unsigned byte) {
@@ -265,7 +265,7 @@ int64_t Machine::long_integer(uint64_t length) {
 }
 
 void Machine::push(Value value) {
-  if (values_.size() >= kMaxValues) refuse("too_many_values", "its pickle has more than 2000000 values");
+  if (values_.size() >= kMaxValues) refuse("too_many_values", "its pickle has more than 1000000 values");
   values_.push_back(std::move(value));
   stack_.push_back(static_cast<Ref>(values_.size() - 1));
 }
