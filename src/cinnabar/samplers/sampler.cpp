@@ -1,0 +1,78 @@
+#ifdef CINNABAR_ENGINE
+
+#include "cinnabar/samplers/sampler.h"
+
+#include <ATen/ATen.h>
+
+#include "cinnabar/base/random_stream.h"
+#include "cinnabar/samplers/entry.h"
+
+namespace cinnabar::samplers {
+
+namespace {
+
+// Stream item `item` of every seed: 0 is the first noise, call + 1 the noise of a call.
+at::Tensor noise_of(const std::vector<uint64_t>& seeds, at::IntArrayRef shape, uint64_t item) {
+  std::vector<int64_t> batch_shape{static_cast<int64_t>(seeds.size())};
+  batch_shape.insert(batch_shape.end(), shape.begin(), shape.end());
+  at::Tensor noise = at::empty(batch_shape, at::kFloat);
+  const auto count = static_cast<size_t>(noise.numel()) / seeds.size();
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    base::RandomStream stream(seeds[i], base::Purpose::SamplerNoise, item);
+    stream.fill_normal({noise.mutable_data_ptr<float>() + i * count, count});
+  }
+  return noise;
+}
+
+}  // namespace
+
+base::Registry<SamplerFactory>& factories() {
+  static base::Registry<SamplerFactory> registry("sampler");
+  return registry;
+}
+
+SamplerOptions with_values(SamplerOptions options, const schema::Values& values) {
+  options.has_karras_sigmas = values.flag("karras_sigmas");
+  options.timestep_spacing = values.maybe_text("timestep_spacing").value_or("");
+  options.clips_sample = values.flag("clip_sample");
+  return options;
+}
+
+std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options) {
+  const Entry& entry = entries().at(name);
+  CINNABAR_ASSERT(options.alphas_cumprod.defined() && options.alphas_cumprod.dim() == 1);
+  const int64_t table_steps = options.alphas_cumprod.size(0);
+  if (options.steps < 1 || options.steps > table_steps) {
+    throw base::Error(base::ErrorCode::Config, "sample steps = " + std::to_string(options.steps) + ": expected 1 to " +
+                                                   std::to_string(table_steps) +
+                                                   ", the length of the model's noise table");
+  }
+  return factories().at(entry.alias_of.empty() ? name : entry.alias_of)(options);
+}
+
+at::Tensor run_sampler(Sampler& sampler, at::Tensor x, const Model& model, const NoiseFunction& noise,
+                       const StepCallback& on_step) {
+  const at::NoGradGuard no_grad;
+  const auto calls = static_cast<int64_t>(sampler.timesteps().size());
+  for (int64_t call = 0; call < calls; ++call) {
+    const at::Tensor prediction = model(sampler.scale_input(x, call), sampler.timesteps()[static_cast<size_t>(call)]);
+    x = sampler.step(call, x, prediction.to(x.scalar_type()), noise);
+    if (on_step) on_step(call, x);
+  }
+  return x;
+}
+
+at::Tensor initial_noise(const std::vector<uint64_t>& seeds, at::IntArrayRef shape) {
+  return noise_of(seeds, shape, 0);
+}
+
+NoiseFunction seeded_noise(const std::vector<uint64_t>& seeds) {
+  return [seeds](int64_t call, const at::Tensor& x) {
+    CINNABAR_ASSERT(x.size(0) == static_cast<int64_t>(seeds.size()));
+    return noise_of(seeds, x.sizes().slice(1), static_cast<uint64_t>(call) + 1).to(x.device(), x.scalar_type());
+  };
+}
+
+}  // namespace cinnabar::samplers
+
+#endif  // CINNABAR_ENGINE
