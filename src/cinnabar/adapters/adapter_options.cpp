@@ -7,21 +7,10 @@ namespace cinnabar::adapters {
 
 namespace {
 
-// Rows of network_args that belong to every kind.
-const std::vector<schema::Option>& shared_rows() {
-  static const std::vector<schema::Option> kRows{
-      {.name = "loraplus_lr_ratio", .type = schema::Type::Float, .range = schema::Range{0, 1000}},
-      {.name = "loraplus_unet_lr_ratio", .type = schema::Type::Float, .range = schema::Range{0, 1000}},
-      {.name = "loraplus_text_encoder_lr_ratio", .type = schema::Type::Float, .range = schema::Range{0, 1000}},
-  };
-  return kRows;
-}
-
 // network_args alone: without fallbacks, so that what is not given there does not hide the option of the same name.
 schema::Values network_args(const schema::Values& values) {
-  std::vector<schema::Option> rows = shared_rows();
   const std::string kind = values.maybe_text("network_module").value_or("networks.lora");
-  for (const schema::Option& row : adapter_descriptions().at(kind).options) rows.push_back(row);
+  std::vector<schema::Option> rows = adapter_descriptions().at(kind).options;
   for (schema::Option& row : rows) row.fallback = {};
   return schema::read_key_values("network_args", values.texts("network_args"), rows);
 }

@@ -6,45 +6,49 @@ namespace cinnabar::adapters {
 
 namespace {
 
-const AdapterDescription kDescription{
-    .help = "LoRA: a low-rank update of linear and, with conv_dim, of convolution layers. Read by every program.",
-    .options = {
-        {.name = "conv_dim",
-         .type = schema::Type::Int,
-         .range = schema::Range{1, 1024},
-         .typical = schema::Range{4, 16},
-         .group = "Method",
-         .level = schema::Level::Advanced,
-         .label = "Convolution rank",
-         .help = "Rank for convolutions. When given, the residual, down- and upsampling blocks are trained, too."},
-        {.name = "conv_alpha",
-         .type = schema::Type::Float,
-         .fallback = 1.0,
-         .range = schema::Range{0, 1024},
-         .group = "Method",
-         .level = schema::Level::Advanced,
-         .shown_if = "conv_dim",
-         .label = "Convolution alpha",
-         .help = "The update of convolutions is scaled by conv_alpha / conv_dim. 0 means the rank."},
-        {.name = "rank_dropout",
-         .type = schema::Type::Float,
-         .range = schema::Range{0, 0.99},
-         .typical = schema::Range{0.1, 0.3},
-         .group = "Method",
-         .level = schema::Level::Expert,
-         .label = "Rank dropout",
-         .help = "Probability with which a rank is left out of a sample's update."},
-        {.name = "module_dropout",
-         .type = schema::Type::Float,
-         .range = schema::Range{0, 0.99},
-         .typical = schema::Range{0.1, 0.3},
-         .group = "Method",
-         .level = schema::Level::Expert,
-         .label = "Module dropout",
-         .help = "Probability with which a layer's update is left out of a step."},
-    }};
+AdapterDescription description() {
+  AdapterDescription lora{
+      .help = "LoRA: a low-rank update of linear and, with conv_dim, of convolution layers. Read by every program.",
+      .options = {
+          {.name = "conv_dim",
+           .type = schema::Type::Int,
+           .range = schema::Range{1, 1024},
+           .typical = schema::Range{4, 16},
+           .group = "Method",
+           .level = schema::Level::Advanced,
+           .label = "Convolution rank",
+           .help = "Rank for convolutions. When given, the residual, down- and upsampling blocks are trained, too."},
+          {.name = "conv_alpha",
+           .type = schema::Type::Float,
+           .fallback = 1.0,
+           .range = schema::Range{0, 1024},
+           .group = "Method",
+           .level = schema::Level::Advanced,
+           .shown_if = "conv_dim",
+           .label = "Convolution alpha",
+           .help = "The update of convolutions is scaled by conv_alpha / conv_dim. 0 means the rank."},
+          {.name = "rank_dropout",
+           .type = schema::Type::Float,
+           .range = schema::Range{0, 0.99},
+           .typical = schema::Range{0.1, 0.3},
+           .group = "Method",
+           .level = schema::Level::Expert,
+           .label = "Rank dropout",
+           .help = "Probability with which a rank is left out of a sample's update."},
+          {.name = "module_dropout",
+           .type = schema::Type::Float,
+           .range = schema::Range{0, 0.99},
+           .typical = schema::Range{0.1, 0.3},
+           .group = "Method",
+           .level = schema::Level::Expert,
+           .label = "Module dropout",
+           .help = "Probability with which a layer's update is left out of a step."},
+      }};
+  for (const schema::Option& row : lora_plus_options()) lora.options.push_back(row);
+  return lora;
+}
 
-CINNABAR_REGISTER_ADAPTER(lora, {"networks.lora", "lora"}, kDescription);
+CINNABAR_REGISTER_ADAPTER(lora, {"networks.lora", "lora"}, description());
 
 }  // namespace
 
@@ -194,7 +198,10 @@ std::shared_ptr<LayerAdapter> create(const LayerRequest& request) {
   return adapter;
 }
 
-bool recognises(const AdapterTensors& tensors) { return tensors.contains(kDown) && tensors.contains(kUp); }
+// Only if nothing else is there: LoRAs with further tensors (DoRA, Tucker) are other kinds.
+bool recognises(const AdapterTensors& tensors) {
+  return tensors.contains(kDown) && tensors.contains(kUp) && tensors.size() == (tensors.contains(kAlpha) ? 3U : 2U);
+}
 
 std::shared_ptr<LayerAdapter> restore(const LayerRequest& request, const AdapterTensors& tensors) {
   auto adapter = std::make_shared<LoRA>(request, Rank{.rank = tensors.at(kDown).size(0)});

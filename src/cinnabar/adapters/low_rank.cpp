@@ -1,6 +1,8 @@
 #ifdef CINNABAR_ENGINE
 #include "cinnabar/adapters/low_rank.h"
 
+#include <optional>
+
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -32,9 +34,9 @@ void save(AutogradContext* context, const at::Tensor& x, const at::Tensor& state
 // B samples and positions together, r rank. y [B, out] += scale * (x down^T * mask) up^T.
 struct LinearFunction : torch::autograd::Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& y, const at::Tensor& down,
-                            const at::Tensor& up, const at::Tensor& mask, double scale) {
+                            const at::Tensor& up, const std::optional<at::Tensor>& mask, double scale) {
     at::Tensor state = at::linear(x, down.to(x.scalar_type()));  // [..., r]
-    if (mask.defined()) state.mul_(mask);
+    if (mask) state.mul_(*mask);
     at::Tensor result = take_over(y);
     // For a y without a flat view (not contiguous) the product is added through a copy.
     const at::Tensor flat_state = state.reshape({-1, state.size(-1)});
@@ -44,7 +46,7 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     } else {
       result.add_(flat_state.mm(up_t).reshape(result.sizes()), scale);
     }
-    save(context, x, state, down, up, mask);
+    save(context, x, state, down, up, mask.value_or(at::Tensor()));
     context->saved_data["scale"] = scale;
     return result;
   }
@@ -90,13 +92,13 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
   }
 
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& y, const at::Tensor& down,
-                            const at::Tensor& up, const at::Tensor& mask, double scale, int64_t stride,
+                            const at::Tensor& up, const std::optional<at::Tensor>& mask, double scale, int64_t stride,
                             int64_t padding) {
     at::Tensor state = convolve(x, down.to(x.scalar_type()), stride, padding);  // [B, r, H', W']
-    if (mask.defined()) state.mul_(mask);
+    if (mask) state.mul_(*mask);
     at::Tensor result = take_over(y);
     result.add_(convolve(state, up.to(x.scalar_type()), 1, 0), scale);
-    save(context, x, state, down, up, mask);
+    save(context, x, state, down, up, mask.value_or(at::Tensor()));
     context->saved_data["scale"] = scale;
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
@@ -137,15 +139,20 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
   }
 };
 
+// The machinery of autograd functions takes no undefined tensors.
+std::optional<at::Tensor> optional(const at::Tensor& value) {
+  return value.defined() ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 at::Tensor add_low_rank_linear(const at::Tensor& x, const at::Tensor& y, const LowRankUpdate& update) {
-  return LinearFunction::apply(x, y, update.down, update.up, update.mask, update.scale);
+  return LinearFunction::apply(x, y, update.down, update.up, optional(update.mask), update.scale);
 }
 
 at::Tensor add_low_rank_conv(const at::Tensor& x, const at::Tensor& y, const LowRankUpdate& update, int64_t stride,
                              int64_t padding) {
-  return ConvFunction::apply(x, y, update.down, update.up, update.mask, update.scale, stride, padding);
+  return ConvFunction::apply(x, y, update.down, update.up, optional(update.mask), update.scale, stride, padding);
 }
 
 }  // namespace cinnabar::adapters

@@ -33,7 +33,6 @@ constexpr std::array kRows{
     Row{"ss_network_dropout", "network_dropout", "None"},
     Row{"ss_mixed_precision", "mixed_precision", "no"},
     Row{"ss_full_fp16", "full_fp16", "False"},
-    Row{"ss_v2", "v2", "False"},
     Row{"ss_clip_skip", "clip_skip", "None"},
     Row{"ss_max_token_length", "max_token_length", "None"},
     Row{"ss_cache_latents", "cache_latents", "False"},
@@ -159,6 +158,8 @@ Metadata training_metadata(const TrainingFacts& facts, const schema::Values& val
   metadata["ss_training_started_at"] = python_float(facts.started_at_s);
   metadata["ss_optimizer"] = optimizer_text(facts.optimizer_class, values.texts("optimizer_args"));
   metadata["ss_base_model_version"] = facts.base_model_version;
+  // Found from the checkpoint, not told by the user.
+  metadata["ss_v2"] = facts.base_model_version.starts_with("sd_v2") ? "True" : "False";
   metadata["ss_num_train_images"] = std::to_string(train_images);
   metadata["ss_num_validation_images"] = std::to_string(facts.validation_images);
   metadata["ss_num_reg_images"] = std::to_string(regularisation_images);

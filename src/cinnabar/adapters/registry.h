@@ -20,6 +20,10 @@ struct AdapterDescription {
 
 base::Registry<AdapterDescription>& adapter_descriptions();
 
+// loraplus_lr_ratio and its forms for one part, for the kinds that have up and down matrices (LoRA+, Hayou et al.
+// 2024).
+std::vector<schema::Option> lora_plus_options();
+
 // One kind under all names of network_module that mean it. Returns true, so that it can initialise a constant.
 bool register_adapter(std::initializer_list<std::string> names, const AdapterDescription& description);
 

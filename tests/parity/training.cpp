@@ -1,0 +1,336 @@
+// Whole training runs against the reference tool: losses, gradients, norms and final weights.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cinnabar/adapters/adapter_set.h"
+#include "cinnabar/loss/entry.h"
+#include "cinnabar/models/model_family.h"
+#include "cinnabar/noise/noise_offset.h"
+#include "cinnabar/optim/optimizer.h"
+#include "cinnabar/train/step.h"
+#include "parity/golden_tensors.h"
+#include "parity/reporter.h"
+
+namespace cinnabar::parity {
+
+namespace {
+
+// goldens/training/README.md. Losses are relative; the norm before clipping is held to the losses' bound.
+constexpr double kEarlyLoss = 1e-4;
+constexpr double kLateLoss = 1e-3;
+constexpr double kMostWeights = 1e-4;  // 99.9 % of them
+constexpr double kAllWeights = 2e-3;
+constexpr double kGradient = 1e-4;  // relative to the tensor's largest entry, as in goldens/models/README.md
+
+struct Case {
+  std::string name;
+  nlohmann::json settings;
+  std::filesystem::path folder;
+
+  std::filesystem::path file(const std::string& ending) const {
+    return folder / (name + "_" + ending + ".safetensors");
+  }
+};
+
+// Everything of the case that this test knows how to set; another word means that the case cannot be run.
+std::string unknown_setting(const nlohmann::json& settings) {
+  static const std::set<std::string> kSettings{"kind",
+                                               "arch",
+                                               "args",
+                                               "network",
+                                               "train_te",
+                                               "train_unet",
+                                               "lr",
+                                               "te_lr",
+                                               "unet_lr",
+                                               "accum",
+                                               "opt",
+                                               "max_grad_norm",
+                                               "losses",
+                                               "optimizer",
+                                               "metadata",
+                                               "mask",
+                                               "keep_grad",
+                                               "loss_weights",
+                                               "steps",
+                                               "lr_scheduler",
+                                               "observed_spread",
+                                               "grad_norms_before_clipping"};
+  static const std::set<std::string> kNetwork{"dim", "alpha", "conv_dim", "conv_alpha", "loraplus_lr_ratio"};
+  std::set<std::string> args{"clip_skip",    "masked_loss",          "v_parameterization", "zero_terminal_snr",
+                             "noise_offset", "adaptive_noise_scale", "ip_noise_gamma",     "loss_type"};
+  for (auto* registry : {&loss::entries(), &loss::weight_entries()}) {
+    for (const std::string& entry : registry->names()) {
+      args.insert(entry);
+      for (const schema::Option& option : registry->at(entry).options) args.insert(option.name);
+    }
+  }
+  for (const auto& [known, object] :
+       {std::pair{&kSettings, settings}, std::pair{&kNetwork, settings.at("network")},
+        std::pair<const std::set<std::string>*, nlohmann::json>{&args, settings.at("args")}}) {
+    for (const auto& [key, value] : object.items()) {
+      if (!known->contains(key)) return key;
+    }
+  }
+  return {};
+}
+
+schema::Values values_from(const nlohmann::json& args) {
+  schema::Values values;
+  for (const auto& [name, value] : args.items()) {
+    if (value.is_boolean()) values.set(name, value.get<bool>());
+    if (value.is_number_integer()) values.set(name, value.get<int64_t>());
+    if (value.is_number_float()) values.set(name, value.get<double>());
+    if (value.is_string()) values.set(name, value.get<std::string>());
+  }
+  return values;
+}
+
+adapters::AdapterOptions adapter_options(const nlohmann::json& settings) {
+  const nlohmann::json& network = settings.at("network");
+  adapters::AdapterOptions options{
+      .network_dim = network.at("dim").get<int64_t>(),
+      .network_alpha = {network.at("alpha").get<double>(), network.at("alpha").is_number_integer()},
+      .train_unet = settings.at("train_unet").get<bool>(),
+      .train_text_encoder = settings.at("train_te").get<bool>()};
+  if (network.contains("conv_dim")) options.conv_dim = network.at("conv_dim").get<int64_t>();
+  if (network.contains("conv_alpha")) options.conv_alpha.value = network.at("conv_alpha").get<double>();
+  if (network.contains("loraplus_lr_ratio")) options.loraplus_lr_ratio = network.at("loraplus_lr_ratio").get<double>();
+  return options;
+}
+
+// "betas=0.9,0.99" and the like, as a user would write them.
+std::vector<std::string> optimizer_arguments(const nlohmann::json& settings) {
+  std::vector<std::string> arguments;
+  if (!settings.contains("opt")) return arguments;
+  for (const auto& [name, value] : settings.at("opt").items()) {
+    std::string text = value.dump();
+    std::erase_if(text, [](char c) { return c == '[' || c == ']' || c == ' '; });
+    arguments.push_back(name + "=" + text);
+  }
+  return arguments;
+}
+
+// One run of a case.
+class Run {
+ public:
+  explicit Run(const Case& golden)
+      : golden_(golden),
+        settings_(golden.settings),
+        values_(values_from(settings_.at("args"))),
+        inputs_(golden.file("inputs")),
+        model_(models::load_model(model_path(golden), {.v_parameterization = values_.flag("v_parameterization")})),
+        step_(*model_, values_),
+        set_("networks.lora", model_->adapter_targets(), adapter_options(settings_)) {
+    const auto init = formats::Checkpoint::open(golden.file("init"));
+    const adapters::LoadReport report = set_.load(*init);
+    if (!report.unmatched.empty() || !report.missing.empty()) {
+      throw base::Error(base::ErrorCode::Format,
+                        "the starting weights do not fit the network: " +
+                            (report.missing.empty() ? report.unmatched.front() : report.missing.front()));
+    }
+    const double lr = settings_.at("lr").get<double>();
+    for (adapters::ParameterGroup& group : set_.parameter_groups(
+             {.unet = settings_.value("unet_lr", lr), .text_encoder = settings_.value("te_lr", lr)})) {
+      optim::NamedTensors tensors;
+      for (const adapters::NamedParameter& parameter : group.parameters)
+        tensors.emplace_back(parameter.name, *parameter.value);
+      parameters_.add_group(group.label, group.lr, tensors);
+    }
+    const std::string optimizer = settings_.at("optimizer").get<std::string>();
+    optimizer_ =
+        optim::make_optimizer(optimizer.substr(optimizer.rfind('.') + 1), optimizer_arguments(settings_), parameters_);
+  }
+
+  static std::string model_path(const Case& golden) {
+    return (golden.folder.parent_path() / "models" / (golden.settings.at("arch").get<std::string>() + ".safetensors"))
+        .string();
+  }
+
+  void set_checkpointing(bool on) {
+    for (const models::ModelPart& part : model_->parts()) {
+      part.module->train(on);
+      part.module->set_checkpointing(on);
+    }
+  }
+
+  // Forward of micro-step `index` of the inputs.
+  at::Tensor loss(int64_t index) const {
+    const auto row = [&](const char* name) { return inputs_.has(name) ? inputs_.at(name)[index] : at::Tensor(); };
+    train::StepInputs batch{
+        .latents = step_.scaled(row("latents")), .noise = row("noise"), .timesteps = row("timesteps")};
+    if (const at::Tensor random = row("noise_offset_random"); random.defined()) {
+      batch.noise = noise::add_noise_offset(batch.noise, batch.latents, random, values_.number("noise_offset"),
+                                            values_.maybe_number("adaptive_noise_scale"));
+    }
+    if (const at::Tensor random = row("ip_noise_random"); random.defined()) {
+      batch.input_noise = batch.noise + values_.number("ip_noise_gamma") * random;
+    }
+    if (const at::Tensor mask = row("alpha_masks_u8"); mask.defined()) batch.mask = mask.to(at::kFloat) / 255.0;
+    batch.loss_weights = row("loss_weights");
+    const at::Tensor ids = row("input_ids");
+    const models::Tokens tokens{.ids = {ids.dim() == 2 ? ids.unsqueeze(1) : ids}};
+    batch.conditioning = model_->encode_text(tokens, {.clip_skip = values_.maybe_integer("clip_skip").value_or(0)});
+    return step_.run(batch).mean;
+  }
+
+  optim::FlatParameters& parameters() { return parameters_; }
+  adapters::AdapterSet& set() { return set_; }
+
+  // Losses of the micro-steps of one optimizer step, gradients added up.
+  std::vector<double> accumulate(int64_t step) {
+    const int64_t count = settings_.value("accum", int64_t{1});
+    std::vector<double> losses;
+    for (int64_t i = 0; i < count; ++i) {
+      const at::Tensor value = loss(step * count + i);
+      (value / static_cast<double>(count)).backward();
+      losses.push_back(value.item<double>());
+    }
+    return losses;
+  }
+
+  double update() {
+    const double norm = parameters_.clip_gradients(settings_.value("max_grad_norm", 1.0)).item<double>();
+    std::vector<double> rates;
+    for (const optim::ParameterGroup& group : parameters_.groups()) rates.push_back(group.lr);
+    optimizer_->step(rates);
+    parameters_.zero_gradients();
+    return norm;
+  }
+
+ private:
+  const Case& golden_;
+  const nlohmann::json& settings_;
+  schema::Values values_;
+  GoldenTensors inputs_;
+  std::unique_ptr<models::DiffusionModel> model_;
+  train::TrainingStep step_;
+  adapters::AdapterSet set_;
+  optim::FlatParameters parameters_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+};
+
+void check_first_gradients(Run& run, const Case& golden, Reporter& reporter) {
+  if (!std::filesystem::exists(golden.file("grad0"))) return;
+  const GoldenTensors expected(golden.file("grad0"));
+  double largest = 0.0;
+  std::string worst;
+  for (const auto& [name, view] : expected.checkpoint().tensors()) {
+    const double difference = relative_difference(run.parameters().gradient(name), expected.at(name));
+    if (!(difference <= largest)) {
+      largest = difference;
+      worst = name;
+    }
+  }
+  reporter.result(golden.name + " first gradients", largest, kGradient, worst);
+}
+
+void check_final_weights(Run& run, const Case& golden, Reporter& reporter) {
+  const GoldenTensors expected(golden.file("final"));
+  std::vector<at::Tensor> differences;
+  size_t found = 0;
+  for (const auto& [name, value] : run.set().file_tensors()) {
+    if (!expected.has(name) || expected.at(name).scalar_type() != value.scalar_type() ||
+        expected.at(name).sizes() != value.sizes()) {
+      reporter.fail(golden.name + " final weights",
+                    name + " is not in the reference file, or has another type or shape");
+      return;
+    }
+    ++found;
+    differences.push_back((value.to(at::kDouble) - expected.at(name).to(at::kDouble)).abs().flatten());
+  }
+  if (found != expected.checkpoint().tensors().size()) {
+    reporter.fail(golden.name + " final weights", "the reference file has more tensors");
+    return;
+  }
+  const at::Tensor sorted = std::get<0>(at::sort(at::cat(differences)));
+  const int64_t rank = static_cast<int64_t>(0.999 * static_cast<double>(sorted.numel() - 1));
+  reporter.result(golden.name + " final weights, 99.9 %", sorted[rank].item<double>(), kMostWeights);
+  reporter.result(golden.name + " final weights, all", sorted[-1].item<double>(), kAllWeights);
+}
+
+// The first step with activations computed again in backward: the same numbers, bit by bit.
+void check_checkpointing(const Case& golden, const std::vector<double>& losses,
+                         const std::vector<at::Tensor>& gradients, Reporter& reporter) {
+  Run run(golden);
+  run.set_checkpointing(true);
+  bool is_equal = run.accumulate(0) == losses;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    is_equal = is_equal && run.parameters().groups().at(i).gradients.equal(gradients[i]);
+  }
+  reporter.result(golden.name + " gradient checkpointing", is_equal ? 0.0 : 1.0, 0.0, "bit-equal loss and gradients");
+}
+
+void check_case(const Case& golden, Reporter& reporter) {
+  Run run(golden);
+  const nlohmann::json& losses = golden.settings.at("losses");
+  const nlohmann::json& norms = golden.settings.at("grad_norms_before_clipping");
+  double early = 0.0;
+  double late = 0.0;
+  double norm_error = 0.0;
+  for (size_t step = 0; step < losses.size(); ++step) {
+    const std::vector<double> found = run.accumulate(static_cast<int64_t>(step));
+    if (step == 0) {
+      check_first_gradients(run, golden, reporter);
+      std::vector<at::Tensor> gradients;
+      for (const optim::ParameterGroup& group : run.parameters().groups()) gradients.push_back(group.gradients.clone());
+      check_checkpointing(golden, found, gradients, reporter);
+    }
+    const std::vector<double> expected =
+        losses[step].is_array() ? losses[step].get<std::vector<double>>() : std::vector{losses[step].get<double>()};
+    for (size_t i = 0; i < expected.size(); ++i) {
+      double& worst = step < (losses.size() + 1) / 2 ? early : late;
+      worst = std::max(worst, std::abs(found.at(i) - expected[i]) / std::abs(expected[i]));
+    }
+    const double norm = norms.at(step).get<double>();
+    norm_error = std::max(norm_error, std::abs(run.update() - norm) / norm);
+  }
+  reporter.result(golden.name + " losses of the first half", early, kEarlyLoss, "relative");
+  reporter.result(golden.name + " losses of the second half", late, kLateLoss, "relative");
+  reporter.result(golden.name + " gradient norms", norm_error, kLateLoss, "relative");
+  check_final_weights(run, golden, reporter);
+}
+
+// Why the case cannot be run with what is built; empty when it can.
+std::string missing_part(const Case& golden) {
+  const nlohmann::json& settings = golden.settings;
+  if (settings.value("kind", "") != "lora") return "training method not built yet";
+  const auto checkpoint = formats::Checkpoint::open(Run::model_path(golden));
+  const auto families = models::model_families().names();
+  if (std::none_of(families.begin(), families.end(), [&](const std::string& name) {
+        return models::model_families().at(name).recognises(*checkpoint);
+      })) {
+    return "model family not built yet";
+  }
+  if (settings.value("lr_scheduler", "constant") != "constant") return "schedule not built yet";
+  const std::string unknown = unknown_setting(settings);
+  return unknown.empty() ? "" : "setting not built yet: " + unknown;
+}
+
+void check_training(const std::filesystem::path& folder, Reporter& reporter) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") names.insert(entry.path().stem().string());
+  }
+  for (const std::string& name : names) {
+    try {
+      const Case golden{name, read_json(folder / (name + ".json")), folder};
+      const std::string missing = missing_part(golden);
+      if (!missing.empty()) {
+        reporter.skip(name, missing);
+        continue;
+      }
+      check_case(golden, reporter);
+    } catch (const std::exception& error) {
+      reporter.fail(name, error.what());
+    }
+  }
+}
+
+CINNABAR_PARITY_GROUP(training, "training", check_training);
+
+}  // namespace
+
+}  // namespace cinnabar::parity
