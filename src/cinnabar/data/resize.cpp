@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/resample_table.h"
@@ -11,17 +10,6 @@
 namespace cinnabar::data {
 
 namespace {
-
-constexpr std::array<std::pair<std::string_view, Interpolation>, 8> kNames = {{
-    {"lanczos", Interpolation::Lanczos},
-    {"nearest", Interpolation::Nearest},
-    {"bilinear", Interpolation::Bilinear},
-    {"linear", Interpolation::Bilinear},
-    {"bicubic", Interpolation::Bicubic},
-    {"cubic", Interpolation::Bicubic},
-    {"area", Interpolation::Area},
-    {"box", Interpolation::Box},
-}};
 
 // Pillow's fixed point: 8 bits of value, 2 spare for overshoot, the rest for the weights.
 constexpr int kWeightBits = 22;
@@ -166,16 +154,6 @@ Picture unpremultiplied(Picture picture) {
 }
 
 }  // namespace
-
-Interpolation interpolation_from(std::string_view name) {
-  std::string known;
-  for (const auto& [text, interpolation] : kNames) {
-    if (text == name) return interpolation;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  throw base::Error(base::ErrorCode::Config,
-                    "resize_interpolation = \"" + std::string(name) + "\": expected one of " + known);
-}
 
 Interpolation default_interpolation(Size from, Size to) {
   return from.width >= to.width && from.height >= to.height ? Interpolation::Area : Interpolation::Lanczos;

@@ -2,25 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "cinnabar/data/bucket.h"
+#include "cinnabar/data/interpolation.h"
 #include "cinnabar/data/picture.h"
 
 namespace cinnabar::data {
-
-enum class Interpolation {
-  Area,      // OpenCV INTER_AREA: the mean of the covered pixels
-  Lanczos,   // Pillow LANCZOS: three lobes, antialiased, alpha premultiplied
-  Box,       // Pillow BOX
-  Bilinear,  // OpenCV INTER_LINEAR, not antialiased
-  Bicubic,   // OpenCV INTER_CUBIC, not antialiased
-  Nearest,   // OpenCV INTER_NEAREST_EXACT
-};
-
-// From the value of resize_interpolation: lanczos, nearest, bilinear or linear, bicubic or cubic, area, box.
-// Throws Error{Config} that names them.
-Interpolation interpolation_from(std::string_view name);
 
 // What is used when the user set nothing: Area when neither side grows, else Lanczos.
 Interpolation default_interpolation(Size from, Size to);
