@@ -154,10 +154,9 @@ std::vector<Option> dataset_options() {
       {.name = "caption_extension",
        .aliases = {"caption_extention"},
        .type = Type::Text,
-       .fallback = ".caption",
        .group = kGroup,
        .label = "Caption files",
-       .help = "The extension of caption files; a missing dot is added. Many data sets use .txt."},
+       .help = "The extension of caption files; a missing dot is added. Unset: .caption, and .txt where that is missing."},
   };
   for (const auto& part : {bucket_options(), cache_rows()}) rows.insert(rows.end(), part.begin(), part.end());
   const std::vector<Option> rest = {

@@ -1,0 +1,25 @@
+// The base model of a run, on its device and in its precision.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cinnabar/base/events.h"
+#include "cinnabar/models/diffusion_model.h"
+#include "cinnabar/schema/values.h"
+
+namespace cinnabar::train {
+
+struct LoadedModel {
+  std::unique_ptr<models::DiffusionModel> model;
+  std::string hash;      // SHA-256 of the model's file (of names and sizes for a folder): names it in cache keys
+  std::string vae_hash;  // the same, with that of a separate autoencoder
+  at::Device device = at::kCPU;
+  at::ScalarType dtype = at::kFloat;
+};
+
+// Reads pretrained_model_name_or_path ("embedded" for the program's own), vae, v_parameterization, mixed_precision,
+// no_half_vae and device. All parts are frozen.
+LoadedModel load_run_model(const schema::Values& values, base::EventSink& events);
+
+}  // namespace cinnabar::train

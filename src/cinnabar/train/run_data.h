@@ -1,0 +1,24 @@
+// The data sets of a run: from options to scanned samples, with every finding reported.
+#pragma once
+
+#include <vector>
+
+#include "cinnabar/adapters/metadata.h"
+#include "cinnabar/base/events.h"
+#include "cinnabar/data/dataset.h"
+#include "cinnabar/schema/values.h"
+
+namespace cinnabar::train {
+
+// Reads train_data_dir, reg_data_dir ("embedded" stands for the program's own pictures) and the options of data set and
+// captions, scans the folders and reports what was found. Throws Error{Data} when nothing can be trained, naming every
+// reason.
+std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::EventSink& events);
+
+// "512" or "512,768".
+data::Size size_of(const std::string& text);
+
+// What the metadata of files says about a data set.
+adapters::DatasetFacts facts_of(const data::Dataset& dataset);
+
+}  // namespace cinnabar::train

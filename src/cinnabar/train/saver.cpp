@@ -1,0 +1,64 @@
+#include "cinnabar/train/saver.h"
+
+#include <chrono>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/resources.h"
+
+namespace cinnabar::train {
+
+namespace {
+
+double now_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+std::optional<at::ScalarType> precision_of(const schema::Values& values) {
+  const std::string name = values.maybe_text("save_precision").value_or("");
+  if (name == "fp16") return at::kHalf;
+  if (name == "bf16") return at::kBFloat16;
+  if (name == "float" || name == "fp32") return at::kFloat;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
+             base::EventSink& events)
+    : set_(set), facts_(std::move(facts)), values_(values), events_(events), folder_(values.text("output_dir")) {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) {
+    throw base::Error(base::ErrorCode::Io, "cannot make output_dir " + folder_.string() + ": " + error.message());
+  }
+  // Fails now, not after hours of training, when the folder cannot be written.
+  const std::filesystem::path probe = folder_ / ".cinnabar-write-test";
+  base::write_file(probe, "");
+  std::filesystem::remove(probe, error);
+  hashes_ = std::async(std::launch::async, [this] {
+    const std::string model = values_.text("pretrained_model_name_or_path");
+    facts_.base_model = adapters::file_facts(base::resolved(model, "embedded/model.safetensors").string());
+    if (const auto vae = values_.maybe_text("vae")) facts_.vae = adapters::file_facts(*vae);
+  });
+}
+
+Saver::~Saver() {
+  if (hashes_.valid()) hashes_.wait();
+}
+
+std::filesystem::path Saver::save(const std::string& stem, const SavedAt& at) {
+  if (hashes_.valid()) hashes_.get();
+  const std::filesystem::path path = folder_ / (stem + ".safetensors");
+  const adapters::SavePoint point{now_s(), at.step, at.epoch};
+  set_.save(path, adapters::training_metadata(facts_, values_, point), precision_of(values_));
+  events_.saved(path, "adapter", at.step, at.epoch);
+  return path;
+}
+
+void Saver::remove(const std::string& stem) {
+  std::error_code error;
+  const std::filesystem::path path = folder_ / (stem + ".safetensors");
+  if (std::filesystem::remove(path, error)) events_.log("Removed the older " + path.filename().string() + ".");
+  if (error) events_.warning("cannot remove the older " + path.string() + ": " + error.message());
+}
+
+}  // namespace cinnabar::train

@@ -1,0 +1,44 @@
+// Files of a run: the adapter at each save point, with its metadata, and the removal of older ones.
+#pragma once
+
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
+
+#include "cinnabar/adapters/adapter_set.h"
+#include "cinnabar/adapters/metadata.h"
+#include "cinnabar/base/events.h"
+#include "cinnabar/plan/steps.h"
+#include "cinnabar/schema/values.h"
+
+namespace cinnabar::train {
+
+struct SavedAt {
+  int64_t step = 0;
+  int64_t epoch = 0;  // as ss_epoch counts
+};
+
+class Saver {
+ public:
+  // Makes output_dir. `facts` gets the hashes of the base model, which are computed beside the training. The set and
+  // the sink must outlive the saver. Throws Error{Io} when the folder cannot be made or written.
+  Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
+        base::EventSink& events);
+  ~Saver();
+
+  // Writes STEM.safetensors. Throws Error{Io} or Error{OutOfSpace}; an older file of that name is replaced as a whole.
+  std::filesystem::path save(const std::string& stem, const SavedAt& at);
+  // Removes an older file of this run that the options no longer keep; a missing one is no error.
+  void remove(const std::string& stem);
+
+ private:
+  adapters::AdapterSet& set_;
+  adapters::TrainingFacts facts_;
+  const schema::Values& values_;
+  base::EventSink& events_;
+  std::filesystem::path folder_;
+  std::future<void> hashes_;
+};
+
+}  // namespace cinnabar::train

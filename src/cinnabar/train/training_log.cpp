@@ -1,0 +1,87 @@
+#include "cinnabar/train/training_log.h"
+
+#include <ctime>
+#include <fstream>
+#include <numeric>
+
+#include <unistd.h>
+
+namespace cinnabar::train {
+
+namespace {
+
+std::string local_time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &parts);
+  return text;
+}
+
+// Resident memory of this process, 0 when the system does not say.
+int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  int64_t pages = 0;
+  int64_t resident = 0;
+  statm >> pages >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+TrainingLog::TrainingLog(const schema::Values& values, const LogPlan& plan, base::EventSink& events)
+    : plan_(plan), events_(events) {
+  if (const auto folder = values.maybe_text("logging_dir")) {
+    const std::string name = values.maybe_text("log_prefix").value_or("") + local_time_text();
+    board_ = std::make_unique<formats::TensorBoardWriter>(std::filesystem::path(*folder) / name / "network_train");
+  }
+}
+
+double TrainingLog::average() const {
+  if (window_.empty()) return 0.0;
+  return std::accumulate(window_.begin(), window_.end(), 0.0) / static_cast<double>(window_.size());
+}
+
+void TrainingLog::step(const StepReport& report) {
+  // As the reference's recorder: the first epoch appends, later ones replace the value at the same place.
+  if (window_.size() < static_cast<size_t>(plan_.steps_per_epoch)) {
+    window_.push_back(report.loss);
+  } else {
+    window_[position_] = report.loss;
+    position_ = (position_ + 1) % window_.size();
+  }
+  const Clock::time_point now = Clock::now();
+  if (steps_here_++ == 0) first_step_ = now;
+  base::Progress progress{.phase = "train",
+                          .step = report.step,
+                          .total = plan_.total_steps,
+                          .epoch = report.epoch,
+                          .epochs = plan_.epochs,
+                          .loss = report.loss,
+                          .average_loss = average(),
+                          .grad_norm = report.grad_norm,
+                          .memory_bytes = resident_bytes()};
+  if (!report.rates.empty()) progress.learning_rate = report.rates.back().second;
+  const double elapsed_s = std::chrono::duration<double>(now - first_step_).count();
+  if (steps_here_ > 1 && elapsed_s > 0) {
+    progress.steps_per_s = static_cast<double>(steps_here_ - 1) / elapsed_s;
+    progress.left_s = static_cast<double>(plan_.total_steps - report.step) / *progress.steps_per_s;
+  }
+  events_.progress(progress);
+  if (!board_) return;
+  board_->scalar("loss/current", report.step, static_cast<float>(report.loss));
+  board_->scalar("loss/average", report.step, static_cast<float>(average()));
+  board_->scalar("norm/grad", report.step, static_cast<float>(report.grad_norm));
+  for (const auto& [name, rate] : report.rates) board_->scalar("lr/" + name, report.step, static_cast<float>(rate));
+}
+
+void TrainingLog::epoch_end(int64_t epoch) {
+  if (board_) board_->scalar("loss/epoch_average", epoch, static_cast<float>(average()));
+}
+
+void TrainingLog::flush() {
+  if (board_) board_->flush();
+}
+
+}  // namespace cinnabar::train

@@ -1,0 +1,52 @@
+// Numbers of a run: progress events with the time left, and TensorBoard files under sd-scripts' keys.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cinnabar/base/events.h"
+#include "cinnabar/formats/tensorboard.h"
+#include "cinnabar/schema/values.h"
+
+namespace cinnabar::train {
+
+struct StepReport {
+  int64_t step = 0;  // optimizer steps done
+  int64_t epoch = 0;
+  double loss = 0.0;
+  double grad_norm = 0.0;
+  std::vector<std::pair<std::string, double>> rates{};  // by group, as sd-scripts names them
+};
+
+struct LogPlan {
+  int64_t total_steps = 0;
+  int64_t epochs = 0;
+  int64_t steps_per_epoch = 1;  // window of the moving average
+};
+
+class TrainingLog {
+ public:
+  // With logging_dir, writes to LOGGING_DIR/PREFIX + time/network_train. The sink must outlive the log.
+  TrainingLog(const schema::Values& values, const LogPlan& plan, base::EventSink& events);
+
+  void step(const StepReport& report);
+  void epoch_end(int64_t epoch);
+  double average() const;
+  // Waits until the event files are on the disk.
+  void flush();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  LogPlan plan_;
+  base::EventSink& events_;
+  std::unique_ptr<formats::TensorBoardWriter> board_;
+  std::vector<double> window_;  // losses of the last epoch's worth of steps
+  size_t position_ = 0;
+  int64_t steps_here_ = 0;  // of this process
+  Clock::time_point first_step_{};
+};
+
+}  // namespace cinnabar::train

@@ -1,0 +1,75 @@
+// The state of one training run and its loop; trainer.h is the door.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cinnabar/adapters/adapter_set.h"
+#include "cinnabar/data/latent_cache.h"
+#include "cinnabar/data/loader.h"
+#include "cinnabar/lr/schedule.h"
+#include "cinnabar/noise/noise_source.h"
+#include "cinnabar/optim/optimizer.h"
+#include "cinnabar/plan/steps.h"
+#include "cinnabar/sample/preview.h"
+#include "cinnabar/train/loaded_model.h"
+#include "cinnabar/train/saver.h"
+#include "cinnabar/train/step.h"
+#include "cinnabar/train/text_states.h"
+#include "cinnabar/train/training_log.h"
+
+namespace cinnabar::train {
+
+class TrainingRun {
+ public:
+  TrainingRun(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop);
+  void run();
+
+ private:
+  void read_data();
+  void attach_adapters();
+  void make_optimizer();
+  void fill_caches();
+  void make_saver();
+
+  void run_epoch(int64_t epoch);
+  // Backward of one micro-batch; returns its loss.
+  double micro_step(const data::LoadedBatch& batch, int64_t epoch);
+  at::Tensor latents_of(const data::LoadedBatch& batch, int64_t epoch) const;
+  void optimizer_step(int64_t epoch, double loss);
+  void save_and_preview(int64_t epoch, bool is_epoch_end);
+  void preview(const sample::PreviewPoint& point);
+  [[noreturn]] void stop_here(int64_t epoch);
+  bool is_finished() const { return step_ >= plan_.max_train_steps; }
+
+  schema::Values values_;  // with the seed that was drawn when none was given
+  base::EventSink& events_;
+  const std::atomic<bool>& stop_;
+  uint64_t seed_ = 0;
+  LoadedModel base_;
+  std::vector<data::Dataset> datasets_;
+  plan::StepPlan plan_;
+  int64_t accumulation_ = 1;
+  double max_grad_norm_ = 1.0;
+  bool is_text_trained_ = false;
+  std::unique_ptr<adapters::AdapterSet> set_;
+  optim::FlatParameters parameters_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  lr::Schedule schedule_;
+  std::unique_ptr<data::LatentCache> latents_;
+  std::unique_ptr<TextStates> text_;
+  std::unique_ptr<TrainingStep> training_step_;
+  std::unique_ptr<noise::NoiseSource> noise_;
+  std::unique_ptr<Saver> saver_;
+  std::unique_ptr<plan::SavePlan> saves_;
+  std::unique_ptr<TrainingLog> log_;
+  std::unique_ptr<sample::Previews> previews_;
+
+  int64_t step_ = 0;        // optimizer steps done
+  int64_t micro_step_ = 0;  // micro-batches done
+  int64_t bad_losses_ = 0;  // in succession
+};
+
+}  // namespace cinnabar::train
