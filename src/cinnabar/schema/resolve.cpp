@@ -85,7 +85,9 @@ class Checker {
 
   void check_path(const Option& option, const std::string& text) {
     if (option.path == PathKind::Any) return;
-    if (option.name == "pretrained_model_name_or_path" && text == "embedded") return;
+    // The program carries a model and a small data set.
+    const bool may_be_embedded = option.name == "pretrained_model_name_or_path" || option.name == "train_data_dir";
+    if (may_be_embedded && text == "embedded") return;
     if (option.name == "config_file") return;  // was read already
     std::error_code error;
     const auto status = std::filesystem::status(text, error);
