@@ -32,7 +32,8 @@ struct ModelInfo {
 
 // Token ids of a batch of captions, for each text encoder of the family.
 struct Tokens {
-  std::vector<at::Tensor> ids;  // one per encoder, int64 [B, chunks, 77]
+  std::vector<at::Tensor> ids;        // one per encoder, int64 [B, chunks, 77]
+  std::vector<at::Tensor> weights{};  // like ids, fp32; empty when all are 1
 };
 
 // What the text side gives to the denoiser. Undefined tensors are not used by the family.
@@ -70,6 +71,13 @@ class DiffusionModel {
   virtual const ModelInfo& info() const = 0;
 
   virtual Tokens tokenize(const std::vector<std::string>& captions, const TextOptions& options) const = 0;
+  // Prompts of pictures: "(word:1.2)" weighs words (text/weighted_prompt.h), and there are as many chunks as the
+  // longest prompt needs, options.max_token_length at least and 3 at most. A family without weights reads brackets as
+  // text.
+  virtual Tokens tokenize_prompts(const std::vector<std::string>& prompts, const TextOptions& options) const {
+    return tokenize(prompts, options);
+  }
+  // Weighted states keep the mean of the unweighted ones.
   virtual Conditioning encode_text(const Tokens& tokens, const TextOptions& options) = 0;
 
   // pixels [B, 3, H, W] in [-1, 1] -> moments [B, 2 C, h, w]: mean and log variance (clamped), unscaled.

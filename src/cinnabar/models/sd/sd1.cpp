@@ -1,4 +1,7 @@
 // Stable Diffusion 1.x: registration, loading and random models.
+#include <charconv>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "cinnabar/base/error.h"
@@ -62,6 +65,22 @@ void check_fit(const SdConfig& config, const std::string& file) {
   }
 }
 
+// "512x768" of modelspec.resolution as one side of the same area, in multiples of 8; nothing when it is no such text.
+std::optional<int64_t> stated_side(const formats::Checkpoint& checkpoint) {
+  const auto found = checkpoint.metadata().find("modelspec.resolution");
+  if (found == checkpoint.metadata().end()) return std::nullopt;
+  const char* end = found->second.data() + found->second.size();
+  int64_t width = 0;
+  int64_t height = 0;
+  const auto first = std::from_chars(found->second.data(), end, width);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != 'x') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, height);
+  if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+  constexpr int64_t kLargest = 4096;  // what is beyond is no size of a picture
+  if (width < 8 || height < 8 || width > kLargest || height > kLargest) return std::nullopt;
+  return static_cast<int64_t>(std::sqrt(static_cast<double>(width * height))) / 8 * 8;
+}
+
 std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, const LoadOptions& options) {
   const std::string file = checkpoint.path().string();
   ModelInfo info = sd1_info();
@@ -84,6 +103,7 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
   config.end_token = settings.integer({"text_encoder.eos_token_id"}).value_or(config.text.vocabulary - 1);
   check_fit(config, file);
   set_objective(info, checkpoint, settings, options);
+  info.native_side_px = stated_side(checkpoint).value_or(info.native_side_px);
   info.latent_scale = vae_side.number({"vae.scaling_factor"}).value_or(info.latent_scale);
 
   SdParts parts = make_parts(config);
@@ -92,6 +112,8 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
   load_targets(views, targets, options.device, file, is_ignored);
   const std::vector<LoadTarget> vae{{.module = parts.vae.get(), .prefix = kVaePrefix, .dtype = options.vae_dtype}};
   load_targets(other ? other_views : views, vae, options.device, vae_file, is_ignored);
+  checkpoint.check();
+  if (other) other->check();
   return std::make_unique<SdModel>(std::move(info), std::move(parts), config.end_token);
 }
 

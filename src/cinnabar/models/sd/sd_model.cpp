@@ -1,5 +1,6 @@
 #include "cinnabar/models/sd/sd_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ops/cat.h>
@@ -8,6 +9,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/models/sd/file_names.h"
 #include "cinnabar/text/clip_tokenizer.h"
+#include "cinnabar/text/weighted_prompt.h"
 
 namespace cinnabar::models::sd {
 
@@ -47,6 +49,22 @@ at::Tensor join_chunks(const at::Tensor& states) {
   return at::cat({begin, bodies, end}, 1);
 }
 
+constexpr int64_t kMostPromptChunks = 3;  // as the reference's pictures
+
+void require_clip_vocabulary(const nn::ClipTextConfig& config) {
+  if (config.vocabulary > text::ClipTokenizer::kEnd) return;
+  throw base::Error(base::ErrorCode::Config, "the text encoder knows " + std::to_string(config.vocabulary) +
+                                                 " tokens, but captions need CLIP's 49408: use another model");
+}
+
+// States times the weights of their tokens, then scaled to the mean that each prompt's states had: without it a weight
+// would change how strongly the whole prompt acts. context [B, T, D], weights [B, T]. fp32: the means.
+at::Tensor weighted(const at::Tensor& context, const at::Tensor& weights) {
+  const at::Tensor before = context.to(at::kFloat).mean({1, 2}, true);
+  const at::Tensor states = context.to(at::kFloat) * weights.to(context.device()).unsqueeze(2);
+  return (states * (before / states.mean({1, 2}, true))).to(context.scalar_type());
+}
+
 }  // namespace
 
 SdModel::SdModel(ModelInfo info, SdParts parts, int64_t end_token)
@@ -60,11 +78,7 @@ SdModel::SdModel(ModelInfo info, SdParts parts, int64_t end_token)
 }
 
 Tokens SdModel::tokenize(const std::vector<std::string>& captions, const TextOptions& options) const {
-  const nn::ClipText& text = required(parts_.text, "text encoder");
-  if (text.config().vocabulary <= text::ClipTokenizer::kEnd) {
-    throw base::Error(base::ErrorCode::Config, "the text encoder knows " + std::to_string(text.config().vocabulary) +
-                                                   " tokens, but captions need CLIP's 49408: use another model");
-  }
+  require_clip_vocabulary(required(parts_.text, "text encoder").config());
   const auto& tokenizer = text::ClipTokenizer::shared();
   std::vector<int64_t> ids;
   int64_t length = 0;
@@ -80,6 +94,36 @@ Tokens SdModel::tokenize(const std::vector<std::string>& captions, const TextOpt
   return {.ids = {rows == 0 ? tensor.view({0, 0, 0}) : tensor.view({rows, -1, length})}};
 }
 
+Tokens SdModel::tokenize_prompts(const std::vector<std::string>& prompts, const TextOptions& options) const {
+  require_clip_vocabulary(required(parts_.text, "text encoder").config());
+  const auto& tokenizer = text::ClipTokenizer::shared();
+  int64_t length = text::text_length(options.max_token_length);
+  for (const std::string& prompt : prompts) {
+    const size_t tokens = text::encode_weighted(tokenizer, prompt, text::Padding::EndToken).size();
+    length = std::max(length, text::max_token_length_for(tokens, kMostPromptChunks));
+  }
+  const auto rows = static_cast<int64_t>(prompts.size());
+  const int64_t chunks = length / text::ClipTokenizer::kChunk;
+  const std::vector<int64_t> shape{rows, chunks, text::ClipTokenizer::kRowLength};
+  Tokens result{.ids = {at::empty(shape, at::TensorOptions().dtype(at::kLong))},
+                .weights = {at::empty(shape, at::TensorOptions().dtype(at::kFloat))}};
+  int64_t* id = result.ids[0].mutable_data_ptr<int64_t>();
+  float* weight = result.weights[0].mutable_data_ptr<float>();
+  bool is_plain = true;
+  for (const std::string& prompt : prompts) {
+    const auto encoded = text::encode_weighted_chunks(tokenizer, prompt, length, text::Padding::EndToken);
+    for (const auto& row : encoded.ids) id = std::copy(row.begin(), row.end(), id);
+    for (const auto& row : encoded.weights) {
+      for (const double value : row) {
+        *weight++ = static_cast<float>(value);
+        is_plain = is_plain && value == 1.0;
+      }
+    }
+  }
+  if (is_plain) result.weights.clear();
+  return result;
+}
+
 Conditioning SdModel::encode_text(const Tokens& tokens, const TextOptions& options) {
   nn::ClipText& text = text_encoder();
   CINNABAR_ASSERT(tokens.ids.size() == 1 && tokens.ids[0].dim() == 3);
@@ -92,7 +136,9 @@ Conditioning SdModel::encode_text(const Tokens& tokens, const TextOptions& optio
                                                    " layers");
   }
   const at::Tensor state = text.final_norm(text.state_after(rows, text.config().layers - skipped));
-  return {.context = join_chunks(state.unflatten(0, {ids.size(0), ids.size(1)}))};
+  const at::Tensor context = join_chunks(state.unflatten(0, {ids.size(0), ids.size(1)}));
+  if (tokens.weights.empty()) return {.context = context};
+  return {.context = weighted(context, join_chunks(tokens.weights[0].unsqueeze(3)).squeeze(2))};
 }
 
 at::Tensor SdModel::encode_moments(const at::Tensor& pixels) {
