@@ -1,0 +1,111 @@
+#include "cinnabar/sample/preview.h"
+
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include "cinnabar/base/error.h"
+#include "cinnabar/data/png_writer.h"
+
+namespace cinnabar::sample {
+
+namespace {
+
+// Of the option output_name: unset in the reference, and then not part of the names of pictures.
+constexpr const char* kDefaultOutputName = "last";
+
+std::string padded(int64_t number, size_t digits) {
+  const std::string text = std::to_string(number);
+  return text.size() >= digits ? text : std::string(digits - text.size(), '0') + text;
+}
+
+// libtorch appends a stack; the first line says it all.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &local);
+  return {text, length};
+}
+
+Previews::Previews(const schema::Values& values, const models::ModelInfo& info, PictureFacts facts,
+                   base::EventSink& events)
+    : generator_{.text = {.max_token_length = values.maybe_integer("max_token_length").value_or(75),
+                          .clip_skip = values.maybe_integer("clip_skip").value_or(0)},
+                 .sampler = samplers::with_values({}, values)},
+      facts_(std::move(facts)),
+      every_n_steps_(values.maybe_integer("sample_every_n_steps").value_or(0)),
+      every_n_epochs_(values.maybe_integer("sample_every_n_epochs").value_or(0)),
+      at_start_(values.flag("sample_at_first")) {
+  facts_.clip_skip = generator_.text.clip_skip;
+  facts_.has_karras_sigmas = generator_.sampler.has_karras_sigmas;
+  folder_ = std::filesystem::path(values.maybe_text("output_dir").value_or(".")) / "sample";
+  const std::string name = values.maybe_text("output_name").value_or(kDefaultOutputName);
+  if (name != kDefaultOutputName) prefix_ = name + "_";
+
+  const auto prompts = values.maybe_text("sample_prompts");
+  if (!prompts) {
+    if (every_n_steps_ > 0 || every_n_epochs_ > 0 || at_start_)
+      events.warning("no preview pictures: sample_prompts names no file of prompts");
+    return;
+  }
+  PromptList list;
+  try {
+    list = read_prompt_file(*prompts);
+  } catch (const base::Error& error) {
+    list.notes.push_back("no preview pictures: " + error.message());
+  }
+  for (const std::string& note : list.notes) events.warning(note);
+  // Without a seed of its own a prompt gets the run's, so that its pictures show the training and not the noise.
+  SampleRequest defaults{.width_px = info.native_side_px,
+                         .height_px = info.native_side_px,
+                         .seed = static_cast<uint64_t>(values.maybe_integer("seed").value_or(0)),
+                         .sampler = values.maybe_text("sample_sampler").value_or("ddim")};
+  for (const Prompt& prompt : list.prompts) {
+    requests_.push_back(request_of(prompt, defaults));
+    has_seed_.push_back(prompt.seed.has_value());
+    ++defaults.seed;
+  }
+}
+
+bool Previews::due(const PreviewPoint& point) const {
+  if (requests_.empty()) return false;
+  if (point.is_start) return at_start_;
+  if (every_n_epochs_ > 0) return point.is_epoch_end && point.epoch % every_n_epochs_ == 0;
+  return every_n_steps_ > 0 && !point.is_epoch_end && point.step > 0 && point.step % every_n_steps_ == 0;
+}
+
+std::filesystem::path Previews::path_of(const PreviewPoint& point, size_t index, const std::string& time) const {
+  const bool has_epoch = point.is_start || point.is_epoch_end;
+  const std::string place = has_epoch ? "e" + padded(point.epoch, 6) : padded(point.step, 6);
+  const std::string seed = has_seed_.at(index) ? "_" + std::to_string(requests_[index].seed) : std::string();
+  return folder_ / (prefix_ + place + "_" + padded(static_cast<int64_t>(index), 2) + "_" + time + seed + ".png");
+}
+
+void Previews::run(models::DiffusionModel& model, const PreviewPoint& point, base::EventSink& events,
+                   const std::atomic<bool>& stop) {
+  const auto total = static_cast<int64_t>(requests_.size());
+  for (size_t i = 0; i < requests_.size() && !stop; ++i) {
+    try {
+      GeneratorOptions options = generator_;
+      options.stop = &stop;
+      const Generated made = Generator(model, options).one(requests_[i]);
+      std::filesystem::create_directories(folder_);
+      const std::filesystem::path path = path_of(point, i, time_text());
+      data::save_png(path, made.picture, {{"parameters", parameters_text(made.request, facts_)}});
+      events.sample(path, made.request.prompt, static_cast<int64_t>(made.request.seed), point.step);
+      events.progress({.phase = "sample", .step = static_cast<int64_t>(i) + 1, .total = total});
+    } catch (const std::exception& error) {
+      if (stop) return;
+      events.warning("the preview picture of prompt " + std::to_string(i + 1) + " (\"" + requests_[i].prompt +
+                     "\") failed: " + first_line(error.what()));
+    }
+  }
+}
+
+}  // namespace cinnabar::sample

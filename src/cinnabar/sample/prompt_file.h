@@ -1,0 +1,42 @@
+// Files of prompts for preview pictures, as sd-scripts reads them (no torch).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cinnabar/sample/request.h"
+
+namespace cinnabar::sample {
+
+// What a line or a table says; what it leaves out comes from the command's defaults.
+struct Prompt {
+  std::string prompt{};
+  std::optional<std::string> negative_prompt{};
+  std::optional<int64_t> width_px{};
+  std::optional<int64_t> height_px{};
+  std::optional<int64_t> steps{};
+  std::optional<double> scale{};
+  std::optional<uint64_t> seed{};
+  std::optional<std::string> sampler{};  // a known one
+};
+
+SampleRequest request_of(const Prompt& prompt, const SampleRequest& defaults);
+
+// Mistakes never stop anything: the setting is left out and a note says where, what was found and what was expected.
+struct PromptList {
+  std::vector<Prompt> prompts{};
+  std::vector<std::string> notes{};
+};
+
+// .txt: a prompt a line with flags (" --n bad --w 512"), "#" in the first column starts a comment; .toml: [prompt] with
+// [[prompt.subset]]; .json: a list of objects or lines. Throws Error{Io} when the file cannot be read.
+PromptList read_prompt_file(const std::filesystem::path& path);
+
+// One prompt with its flags. `where` opens the notes, for example "prompts.txt:3".
+Prompt parse_prompt_line(std::string_view line, const std::string& where, std::vector<std::string>& notes);
+
+}  // namespace cinnabar::sample

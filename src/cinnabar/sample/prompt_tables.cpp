@@ -1,0 +1,145 @@
+#include "cinnabar/sample/prompt_tables.h"
+
+#include <toml++/toml.h>
+#include <nlohmann/json.hpp>
+
+#include "cinnabar/formats/json_text.h"
+#include "cinnabar/sample/prompt_setting.h"
+
+namespace cinnabar::sample {
+
+namespace {
+
+using nlohmann::json;
+
+// One key of a table. A value that is no text, number or flag is shown as "null" and refused by the setting.
+void assign(Prompt& prompt, const std::string& key, const std::string& value, const std::string& where,
+            std::vector<std::string>& notes) {
+  if (key == "prompt") {
+    prompt.prompt = value;
+    return;
+  }
+  const PromptSetting* setting = setting_of_key(key);
+  const std::string wrong =
+      setting == nullptr ? "no such key, left out; known are " + known_keys() : setting->assign(prompt, value);
+  if (!wrong.empty()) notes.push_back(where + ": " + key + " = " + value + ": " + wrong);
+}
+
+std::string text_of(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
+  if (const auto* number = node.as_floating_point()) return json(number->get()).dump();
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  return "null";
+}
+
+class TomlPrompts {
+ public:
+  TomlPrompts(std::string name, PromptList& list) : name_(std::move(name)), list_(list) {}
+
+  void read(const toml::table& root) {
+    for (const auto& [key, node] : root) {
+      if (key.str() != "prompt") note(node, std::string(key.str()) + ": left out; prompts stand below [prompt]");
+    }
+    const toml::table* shared = root["prompt"].as_table();
+    if (shared == nullptr) {
+      list_.notes.push_back(name_ + ": there is no table [prompt]");
+      return;
+    }
+    const toml::node* subsets = shared->get("subset");
+    if (subsets == nullptr) {
+      add(*shared, toml::table{});
+    } else if (const toml::array* tables = subsets->as_array()) {
+      for (const toml::node& table : *tables) {
+        if (table.is_table()) {
+          add(*shared, *table.as_table());
+        } else {
+          note(table, "subset: expected tables, [[prompt.subset]]");
+        }
+      }
+    } else {
+      note(*subsets, "subset: expected tables, [[prompt.subset]]");
+    }
+  }
+
+ private:
+  std::string where(const toml::node& node) const { return name_ + ":" + std::to_string(node.source().begin.line); }
+  void note(const toml::node& node, const std::string& message) { list_.notes.push_back(where(node) + ": " + message); }
+
+  void add(const toml::table& shared, const toml::table& own) {
+    Prompt prompt;
+    for (const auto& [key, node] : shared) {
+      if (key.str() == "subset") continue;
+      if (own.contains(key.str())) {
+        note(*own.get(key.str()), std::string(key.str()) + ": stands in [prompt], too; the subset's value is taken");
+      } else {
+        assign(prompt, std::string(key.str()), text_of(node), where(node), list_.notes);
+      }
+    }
+    for (const auto& [key, node] : own) {
+      assign(prompt, std::string(key.str()), text_of(node), where(node), list_.notes);
+    }
+    if (own.contains("prompt") || shared.contains("prompt")) {
+      list_.prompts.push_back(std::move(prompt));
+    } else {
+      note(own.empty() ? shared : own, "this prompt has no key \"prompt\"; left out");
+    }
+  }
+
+  std::string name_;
+  PromptList& list_;
+};
+
+void add_object(const json& object, const std::string& where, PromptList& list) {
+  if (!object.contains("prompt")) {
+    list.notes.push_back(where + ": there is no key \"prompt\"; left out");
+    return;
+  }
+  Prompt prompt;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "enum" || value.is_null()) continue;  // a running number that the reference adds itself; unset
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    assign(prompt, key, text, where, list.notes);
+  }
+  list.prompts.push_back(std::move(prompt));
+}
+
+}  // namespace
+
+PromptList read_toml_prompts(const std::string& text, const std::string& name) {
+  PromptList list;
+  try {
+    const toml::table root = toml::parse(text);
+    TomlPrompts(name, list).read(root);
+  } catch (const toml::parse_error& error) {
+    list.notes.push_back(name + ":" + std::to_string(error.source().begin.line) + ": " +
+                         std::string(error.description()));
+  }
+  return list;
+}
+
+PromptList read_json_prompts(const std::string& text, const std::string& name) {
+  PromptList list;
+  try {
+    const json root = formats::is_nested_at_most(text) ? json::parse(text) : json();
+    if (!root.is_array()) {
+      list.notes.push_back(name + ": expected a list of prompts, [{\"prompt\": \"a cat\"}, ...]");
+      return list;
+    }
+    for (size_t i = 0; i < root.size(); ++i) {
+      const std::string where = name + ", entry " + std::to_string(i + 1);
+      if (root[i].is_string()) {
+        list.prompts.push_back(parse_prompt_line(root[i].get<std::string>(), where, list.notes));
+      } else if (root[i].is_object()) {
+        add_object(root[i], where, list);
+      } else {
+        list.notes.push_back(where + ": expected an object or a line of text; left out");
+      }
+    }
+  } catch (const json::exception& error) {
+    list.notes.push_back(name + ": not valid JSON: " + error.what());
+  }
+  return list;
+}
+
+}  // namespace cinnabar::sample

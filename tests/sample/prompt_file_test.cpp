@@ -1,0 +1,160 @@
+#include "cinnabar/sample/prompt_file.h"
+
+#include <doctest/doctest.h>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "sample/tiny_model.h"
+
+namespace {
+
+using namespace cinnabar;
+using namespace cinnabar::sample;
+
+Prompt parsed(const std::string& line, size_t expected_notes = 0) {
+  std::vector<std::string> notes;
+  const Prompt prompt = parse_prompt_line(line, "here", notes);
+  for (const std::string& note : notes) CAPTURE(note);
+  CHECK(notes.size() == expected_notes);
+  return prompt;
+}
+
+PromptList read(const std::string& name, const std::string& text) {
+  const TemporaryFolder folder;
+  base::write_file(folder.path / name, text);
+  return read_prompt_file(folder.path / name);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a_line_carries_all_flags") {
+  const Prompt prompt = parsed("a cat, well-made --n bad, worse --w 640 --h 512 --d 42 --s 28 --l 6.5 --ss euler_a");
+  CHECK(prompt.prompt == "a cat, well-made");
+  CHECK(prompt.negative_prompt == "bad, worse");
+  CHECK(prompt.width_px == 640);
+  CHECK(prompt.height_px == 512);
+  CHECK(prompt.seed == 42);
+  CHECK(prompt.steps == 28);
+  CHECK(prompt.scale == 6.5);
+  CHECK(prompt.sampler == "euler_a");
+}
+
+TEST_CASE("flags_are_found_in_any_case_and_a_plain_prompt_has_none") {
+  CHECK(parsed("a cat --W 64 --SS DDIM").sampler == "ddim");
+  const Prompt plain = parsed("n 5 dogs and a self-portrait--no flags here");
+  CHECK(plain.prompt == "n 5 dogs and a self-portrait--no flags here");
+  CHECK_FALSE(plain.negative_prompt.has_value());
+}
+
+TEST_CASE("mistakes_leave_the_setting_out_and_are_told") {
+  CHECK_FALSE(parsed("a --w wide", 1).width_px.has_value());
+  CHECK_FALSE(parsed("a --w 99999", 1).width_px.has_value());
+  CHECK_FALSE(parsed("a --d 1e99x --l -3", 1 + 1).scale.has_value());
+  CHECK(parsed("a --w 512px", 1).width_px == 512);
+  CHECK(parsed("a --s 5000", 1).steps == 1000);
+  CHECK(parsed("a --ss oiler", 1).sampler == "ddim");
+  CHECK(parsed("a --zz 3", 1).prompt == "a");
+  CHECK(parsed("a --cn depth.png", 1).prompt == "a");
+  CHECK(parsed("a --w", 1).prompt == "a");
+  CHECK_FALSE(parsed("a --d -1").seed.has_value());
+}
+
+TEST_CASE("a_line_that_starts_with_a_flag_has_no_prompt") {
+  const Prompt prompt = parsed("--n bad --s 3", 1);
+  CHECK(prompt.prompt.empty());
+  CHECK(prompt.negative_prompt == "bad");
+  CHECK(prompt.steps == 3);
+}
+
+TEST_CASE("text_files_have_comments_blank_lines_and_line_numbers") {
+  const PromptList list = read("prompts.txt", "\xEF\xBB\xBF# a comment\r\na cat --w 64\r\n\r\n  \n #1 dog --s x\nlast");
+  REQUIRE(list.prompts.size() == 3);
+  CHECK(list.prompts[0].prompt == "a cat");
+  CHECK(list.prompts[0].width_px == 64);
+  CHECK(list.prompts[1].prompt == "#1 dog");
+  CHECK(list.prompts[2].prompt == "last");
+  REQUIRE(list.notes.size() == 1);
+  CHECK(has(list.notes[0], "prompts.txt:5: --s x"));
+}
+
+TEST_CASE("bytes_that_are_no_utf8_are_replaced_and_told") {
+  const PromptList list = read("prompts.txt", "caf\xE9\n");
+  REQUIRE(list.prompts.size() == 1);
+  CHECK(list.prompts[0].prompt == "caf\xEF\xBF\xBD");
+  REQUIRE(list.notes.size() == 1);
+  CHECK(has(list.notes[0], "byte 3 is not UTF-8"));
+}
+
+TEST_CASE("toml_subsets_take_what_stands_in_the_prompt_table") {
+  const PromptList list = read("p.toml",
+                               "[prompt]\nwidth = 640\nscale = 5\nseed = 1\n"
+                               "[[prompt.subset]]\nprompt = \"a cat\"\nsample_steps = 12\n"
+                               "[[prompt.subset]]\nprompt = \"a dog\"\nseed = 9\nsample_sampler = \"euler\"\n");
+  REQUIRE(list.prompts.size() == 2);
+  CHECK(list.prompts[0].prompt == "a cat");
+  CHECK(list.prompts[0].width_px == 640);
+  CHECK(list.prompts[0].scale == 5.0);
+  CHECK(list.prompts[0].steps == 12);
+  CHECK(list.prompts[0].seed == 1);
+  CHECK(list.prompts[1].seed == 9);
+  CHECK(list.prompts[1].sampler == "euler");
+  REQUIRE(list.notes.size() == 1);  // seed stands twice
+  CHECK(has(list.notes[0], "p.toml:10: seed"));
+}
+
+TEST_CASE("toml_mistakes_name_their_line") {
+  PromptList list = read("p.toml", "[prompt]\nprompt = \"a cat\"\nwidht = 3\n");
+  CHECK(list.prompts.size() == 1);
+  REQUIRE(list.notes.size() == 1);
+  CHECK(has(list.notes[0], "p.toml:3: widht = 3: no such key"));
+  list = read("p.toml", "[prompt]\nprompt = a cat\n");
+  CHECK(list.prompts.empty());
+  CHECK(has(list.notes.back(), "p.toml:2: "));
+  list = read("p.toml", "prompt = 3\n");
+  CHECK(list.prompts.empty());
+  list = read("p.toml", "[[prompt.subset]]\nseed = 3\n");
+  CHECK(list.prompts.empty());
+  CHECK(has(list.notes.back(), "p.toml:1: "));
+}
+
+TEST_CASE("json_lists_hold_objects_and_lines") {
+  const PromptList list =
+      read("p.json",
+           R"([{"prompt": "a cat", "negative_prompt": "fog", "width": 96, "scale": 2.5, "seed": null,
+                                    "enum": 0}, "a dog --d 4", 7, {"seed": 1}])");
+  REQUIRE(list.prompts.size() == 2);
+  CHECK(list.prompts[0].negative_prompt == "fog");
+  CHECK(list.prompts[0].width_px == 96);
+  CHECK(list.prompts[0].scale == 2.5);
+  CHECK(list.prompts[1].seed == 4);
+  REQUIRE(list.notes.size() == 2);
+  CHECK(has(list.notes[0], "p.json, entry 3"));
+  CHECK(has(list.notes[1], "p.json, entry 4"));
+}
+
+TEST_CASE("broken_json_and_empty_files_give_no_prompts_and_say_so") {
+  CHECK(has(read("p.json", "[{\"prompt\": }]").notes.back(), "line 1"));
+  CHECK(has(read("p.json", "{}").notes.back(), "expected a list"));
+  CHECK(has(read("p.json", std::string(100000, '[')).notes.back(), "expected a list"));
+  CHECK(has(read("p.txt", "# nothing\n").notes.back(), "no prompt"));
+}
+
+TEST_CASE("a_missing_file_is_an_error") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(read_prompt_file(folder.path / "none.txt"), base::Error);
+}
+
+TEST_CASE("prompts_take_the_defaults_where_they_say_nothing") {
+  const SampleRequest defaults{.negative_prompt = "fog", .width_px = 320, .steps = 7, .seed = 5, .sampler = "euler"};
+  const SampleRequest request = request_of({.prompt = "a cat", .height_px = 64, .seed = 6}, defaults);
+  CHECK(request.prompt == "a cat");
+  CHECK(request.negative_prompt == "fog");
+  CHECK(request.width_px == 320);
+  CHECK(request.height_px == 64);
+  CHECK(request.steps == 7);
+  CHECK(request.scale == 7.5);
+  CHECK(request.seed == 6);
+  CHECK(request.sampler == "euler");
+}
