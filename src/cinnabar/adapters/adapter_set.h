@@ -73,8 +73,9 @@ class AdapterSet {
   // Copies a file's values into this set (network_weights). Keys that fit nothing are reported, not loaded.
   LoadReport load(const formats::Checkpoint& file);
 
-  // Everything under kohya's keys, contiguous on the CPU. `dtype` casts all tensors, alphas too; without it weights
-  // keep their dtype and alphas follow the option (models: I64 or F32).
+  // Everything under kohya's keys, contiguous on the CPU (the live tensors themselves where nothing has to be
+  // converted). `dtype` casts all tensors, alphas too; without it weights keep their dtype, and alphas are I64 or F32
+  // as the option was given.
   std::vector<std::pair<std::string, at::Tensor>> file_tensors(
       std::optional<at::ScalarType> dtype = std::nullopt) const;
   // Adds sshs_model_hash and sshs_legacy_hash to `metadata` and writes a safetensors file. Keys starting with "ss_"
@@ -82,8 +83,7 @@ class AdapterSet {
   void save(const std::filesystem::path& path, std::map<std::string, std::string> metadata,
             std::optional<at::ScalarType> dtype = std::nullopt) const;
 
-  // weight += strength * delta for every layer, computed in fp32 and rounded to the weight's dtype. The set is switched
-  // off.
+  // weight += strength * delta for every layer, computed in fp32 and rounded to the weight's dtype. Detaches.
   void merge(double strength);
   // Takes the adapters off the layers; the set can still be saved. merge() does it, too.
   void detach();

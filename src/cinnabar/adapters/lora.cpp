@@ -163,9 +163,8 @@ class LoRA : public LayerAdapter {
       throw base::Error(base::ErrorCode::Format, "adapter tensor " + name_ + "." + suffix + " is missing in the file");
     }
     const at::Tensor& source = found->second;
-    const bool is_same =
-        source.sizes() == target.sizes() ||
-        (source.numel() == target.numel() && source.size(0) == target.size(0) && source.size(1) == target.size(1));
+    const bool has_rank = source.dim() >= 2 && source.size(0) == target.size(0) && source.size(1) == target.size(1);
+    const bool is_same = source.sizes() == target.sizes() || (has_rank && source.numel() == target.numel());
     if (!is_same) {
       throw base::Error(base::ErrorCode::Format, "adapter tensor " + name_ + "." + suffix + " has shape " +
                                                      c10::str(source.sizes()) + " in the file, the layer expects " +
@@ -204,7 +203,13 @@ bool recognises(const AdapterTensors& tensors) {
 }
 
 std::shared_ptr<LayerAdapter> restore(const LayerRequest& request, const AdapterTensors& tensors) {
-  auto adapter = std::make_shared<LoRA>(request, Rank{.rank = tensors.at(kDown).size(0)});
+  const at::Tensor& down = tensors.at(kDown);
+  if (down.dim() < 2 || down.size(0) == 0) {
+    throw base::Error(base::ErrorCode::Format, "adapter tensor " + request.name + "." + kDown + " has shape " +
+                                                   c10::str(down.sizes()) +
+                                                   " in the file, expected a rank above 0 first");
+  }
+  auto adapter = std::make_shared<LoRA>(request, Rank{.rank = down.size(0)});
   adapter->load(tensors);
   return adapter;
 }

@@ -2,32 +2,44 @@
 
 #include <iostream>
 
+#include "cinnabar/base/atomic_file.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/cli/schema_command.h"
+#include "cinnabar/schema/completeness.h"
 #include "cinnabar/schema/resolve.h"
 
 namespace cinnabar::cli {
 
 namespace {
 
+schema::Option flag(const char* name, const char* label, const char* help) {
+  return {.name = name, .type = schema::Type::Flag, .fallback = false, .group = "Form", .label = label, .help = help};
+}
+
 schema::Schema own_options() {
-  const char* group = "Form";
-  return schema::Schema({{{.name = "json",
-                           .type = schema::Type::Flag,
-                           .fallback = false,
-                           .group = group,
-                           .label = "JSON",
-                           .help = "Prints JSON for programs and forms; this is the default."},
-                          {.name = "markdown",
-                           .type = schema::Type::Flag,
-                           .fallback = false,
-                           .group = group,
-                           .label = "Markdown",
-                           .help = "Prints the page docs/options.md."}}});
+  return schema::Schema(
+      {{flag("json", "JSON", "Prints JSON for programs and forms; this is the default."),
+        flag("markdown", "Markdown", "Prints the page docs/options.md."),
+        flag("check", "Check",
+             "Checks that every option has help and that docs/options.md in this folder is current.")}});
+}
+
+int check() {
+  const std::vector<schema::DescribedCommand> commands = described_commands();
+  std::vector<std::string> findings = schema::incomplete_rows(commands);
+  if (base::read_file("docs/options.md") != schema::options_markdown(commands)) {
+    findings.push_back("docs/options.md is not current: run \"cinnabar schema --markdown > docs/options.md\"");
+  }
+  size_t count = 0;
+  for (const schema::DescribedCommand& command : commands) count += command.schema.options().size();
+  for (const std::string& finding : findings) std::cout << finding << "\n";
+  if (findings.empty()) std::cout << count << " options of " << commands.size() << " commands\n";
+  return findings.empty() ? 0 : 1;
 }
 
 int run(const std::vector<std::string>& words) {
   const schema::Config config = schema::read_config(own_options(), "schema", words);
+  if (config.values.flag("check")) return check();
   const bool is_markdown = config.values.flag("markdown") && !config.values.flag("json");
   std::cout << (is_markdown ? schema::options_markdown(described_commands())
                             : schema::schema_json(described_commands()));
@@ -35,7 +47,7 @@ int run(const std::vector<std::string>& words) {
 }
 
 CINNABAR_REGISTER_COMMAND(schema, {.help = "Prints every option as JSON or Markdown.",
-                                   .usage = "[--json | --markdown]",
+                                   .usage = "[--json | --markdown | --check]",
                                    .order = 80,
                                    .schema = own_options,
                                    .run = run});

@@ -9,8 +9,8 @@ namespace {
 
 std::string torch_text() {
   try {
-    const jobs::Engine engine = jobs::find_engine();
-    return jobs::torch_version(engine.torch) + " in " + engine.torch.string();
+    const std::filesystem::path torch = jobs::find_torch();
+    return jobs::torch_version(torch) + " in " + torch.string();
   } catch (const base::Error& error) {
     return "not usable: " + error.message();
   }

@@ -8,11 +8,10 @@
 
 namespace cinnabar::jobs {
 
-namespace {
-
 namespace fs = std::filesystem;
 
-fs::path find_torch(const fs::path& beside) {
+fs::path find_torch() {
+  const fs::path beside = base::program_folder();
   if (const char* named = std::getenv("CINNABAR_TORCH"); named != nullptr && *named != '\0') {
     if (!fs::is_directory(fs::path(named) / "lib")) {
       throw base::Error(base::ErrorCode::Io,
@@ -30,8 +29,6 @@ fs::path find_torch(const fs::path& beside) {
                                              "); run \"cinnabar setup\", or name a libtorch folder in CINNABAR_TORCH");
 }
 
-}  // namespace
-
 Engine find_engine() {
   const fs::path folder = base::program_folder();
   const fs::path worker = folder / "cinnabar-worker";
@@ -39,7 +36,7 @@ Engine find_engine() {
     throw base::Error(base::ErrorCode::Io,
                       "the engine " + worker.string() + " is missing; build it with \"cinnabar setup\"");
   }
-  return {.worker = worker, .torch = find_torch(folder)};
+  return {.worker = worker, .torch = find_torch()};
 }
 
 std::string torch_version(const fs::path& torch) {
@@ -63,7 +60,7 @@ std::vector<std::string> worker_environment(const fs::path& torch) {
        "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "ONEDNN_*", "DNNL_*", "MALLOC_*",
        // Set by launchers of several processes.
        "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CINNABAR_DEBUG",
-       "CINNABAR_EMBEDDED", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
+       "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
   environment.push_back("LD_LIBRARY_PATH=" + (torch / "lib").string());
   return environment;
 }

@@ -12,9 +12,10 @@ struct Engine {
   std::filesystem::path torch;   // libtorch folder with lib/
 };
 
-// The worker beside this program; libtorch from CINNABAR_TORCH, else from a folder libtorch beside the program, else
-// the one it was built with. Throws Error{Io} that says what is missing and what to do.
+// The worker beside this program, and its libtorch. Throws Error{Io} that says what is missing and what to do.
 Engine find_engine();
+// The folder that CINNABAR_TORCH names, else a folder libtorch beside the program, else the one it was built with.
+std::filesystem::path find_torch();
 
 // From the folder's version.py, e.g. "2.13.0+cpu"; "unknown" when it has none.
 std::string torch_version(const std::filesystem::path& torch);

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/log.h"
 #include "cinnabar/base/process.h"
 #include "cinnabar/jobs/line_reader.h"
 #include "cinnabar/jobs/run_folder.h"
@@ -199,7 +200,12 @@ RunOutcome run(const schema::Schema& schema, const schema::Config& config, const
   folder.write_state(state_json(config, "running", nullptr));
   const RunOutcome outcome = Run(config, folder, handlers).execute(engine);
   const char* state = outcome.exit_status == 0 ? "done" : outcome.exit_status == 130 ? "interrupted" : "failed";
-  folder.write_state(state_json(config, state, &outcome));
+  try {
+    folder.write_state(state_json(config, state, &outcome));
+  } catch (const base::Error& error) {
+    // The run itself is over; its outcome must reach the user all the same.
+    base::log_warning(error.message());
+  }
   return outcome;
 }
 

@@ -130,7 +130,7 @@ std::string unknown_option_text(const Schema& schema, const std::string& name) {
     for (const PlannedOption& option : planned_options()) names.emplace_back(option.name);
     near = base::nearest_name(name, names);
   }
-  if (near.empty()) return "unknown option; the help of this command lists all of them";
+  if (near.empty()) return "unknown option; --help lists all of them";
   return "unknown option; did you mean " + near + "?";
 }
 

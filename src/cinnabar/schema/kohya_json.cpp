@@ -2,6 +2,7 @@
 // of July 2026); the same rules are followed here, and every key is reported.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -46,6 +47,7 @@ class Importer {
 
   void run() {
     add_defaults();
+    report("epoch", "derived", "max_train_steps", "the GUI's number of epochs");
     read_method();
     read_network();
     read_rates();
@@ -249,7 +251,6 @@ class Importer {
 
   // The GUI's own arithmetic: pictures times repeats, in whole batches.
   void read_length() {
-    report("epoch", "derived", "max_train_steps", "the GUI's number of epochs");
     if (number("max_train_steps") > 0 || number("max_train_epochs") > 0 || !text("dataset_config").empty()) return;
     const KohyaStepInputs inputs{.train_data_dir = text("train_data_dir"),
                                  .has_regularisation = !text("reg_data_dir").empty(),
@@ -301,9 +302,10 @@ class Importer {
     const PlannedOption* planned = find_planned(key);
     if (planned == nullptr) {
       report(key, "unknown", "", "no such option");
-      source_.notices.push_back(name_ + ": " + key + ": " + unknown_option_text(schema_, key) + " It is left out.");
+      source_.notices.push_back(name_ + ": " + key + " is left out: " + unknown_option_text(schema_, key));
       return;
     }
+    if (const std::string why = elsewhere(*planned); !why.empty()) return report(key, "ignored", "", why);
     const std::string shown = is_secret_option(key) ? "[hidden]" : json_text(value);
     if (shown != planned->fallback) source_.planned[key] = {shown, name_, shown};
     const bool is_default = shown == planned->fallback;
@@ -315,6 +317,20 @@ class Importer {
            is_default                               ? "the default"
            : planned->kind == PlannedKind::NoEffect ? std::string(planned->why)
                                                     : "not supported yet (" + std::string(planned->why) + ")");
+  }
+
+  // The GUI's tabs hold settings of families and methods that are not chosen; it forwards them only with their switch.
+  std::string elsewhere(const PlannedOption& planned) const {
+    const std::string part(planned.why);
+    const std::map<std::string, std::string> switches = {{"flux", "flux1_checkbox"},
+                                                         {"sd3", "sd3_checkbox"},
+                                                         {"hunyuan", "hunyuan_image_checkbox"},
+                                                         {"lumina", "lumina_checkbox"},
+                                                         {"anima", "anima_checkbox"}};
+    const auto family = switches.find(part);
+    if (family != switches.end() && is_dropped(get(family->second))) return "a setting of another model family";
+    if (part == "fine-tuning" && json_.contains("LoRA_type")) return "a setting of other training methods";
+    return "";
   }
 
   // Argument lists are one text in the GUI.

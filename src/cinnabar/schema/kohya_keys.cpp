@@ -44,10 +44,10 @@ const Keys& lycoris_keys() {
 std::vector<KohyaNetwork> make_networks() {
   const Keys dropouts = {"rank_dropout", "module_dropout", "loraplus_lr_ratio", "loraplus_unet_lr_ratio",
                          "loraplus_text_encoder_lr_ratio"};
-  const Keys flux =
-      with(dropouts, {"img_attn_dim", "txt_attn_dim", "img_mlp_dim", "txt_mlp_dim", "img_mod_dim", "txt_mod_dim",
-                      "single_dim", "single_mod_dim", "in_dims", "train_double_block_indices",
-                      "train_single_block_indices", "split_qkv", "train_t5xxl", "ggpo_sigma", "ggpo_beta"});
+  const Keys flux = with(
+      dropouts, {"img_attn_dim", "txt_attn_dim", "img_mlp_dim", "txt_mlp_dim", "img_mod_dim", "txt_mod_dim",
+                 "single_dim", "single_mod_dim", "in_dims", "train_double_block_indices", "train_single_block_indices",
+                 "split_qkv", "train_blocks", "train_t5xxl", "ggpo_sigma", "ggpo_beta"});
   const Keys kohya_loha = {"conv_dim", "conv_alpha", "use_tucker", "factor", "rank_dropout", "module_dropout"};
   std::vector<KohyaNetwork> networks = {
       {"Standard", "networks.lora", "", block_keys()},

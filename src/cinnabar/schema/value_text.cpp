@@ -174,8 +174,12 @@ std::string expected_text(const Option& option) {
 }
 
 std::string number_text(double value) {
-  char buffer[40];
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value).ptr;
+  char buffer[64];
+  // As Python prints numbers: fixed from 1e-4 to below 1e16, shortest digits that read back the same.
+  const double size = value < 0 ? -value : value;
+  const bool is_fixed = size == 0.0 || (size >= 1e-4 && size < 1e16);
+  const auto format = is_fixed ? std::chars_format::fixed : std::chars_format::scientific;
+  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value, format).ptr;
   std::string text(buffer, end);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;

@@ -32,6 +32,8 @@ int64_t Values::integer(const std::string& name) const { return typed<int64_t>(*
 
 double Values::number(const std::string& name) const {
   if (const int64_t* whole = std::get_if<int64_t>(&raw(name))) return static_cast<double>(*whole);
+  const auto* list = std::get_if<std::vector<double>>(&raw(name));
+  if (list != nullptr && !list->empty()) return list->front();
   return typed<double>(*this, name);
 }
 

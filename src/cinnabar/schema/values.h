@@ -24,7 +24,7 @@ class Values {
   // too.
   bool flag(const std::string& name) const;  // absent: false
   int64_t integer(const std::string& name) const;
-  double number(const std::string& name) const;
+  double number(const std::string& name) const;  // of a list: its first
   std::string text(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;  // absent: empty
   std::optional<int64_t> maybe_integer(const std::string& name) const;

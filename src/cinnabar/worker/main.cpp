@@ -1,0 +1,77 @@
+// The engine: cinnabar-worker COMMAND --config FILE --events-fd N. Started by the front program and the server, never
+// by users; reads its configuration from FILE (schema/config_text.h) and tells what happens through descriptor N
+// (docs/events.md).
+#include <ATen/Parallel.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/events.h"
+#include "cinnabar/schema/config_text.h"
+#include "cinnabar/worker/command.h"
+#include "cinnabar/worker/process_setup.h"
+#include "cinnabar/worker/translate_error.h"
+
+namespace {
+
+using cinnabar::base::Error;
+using cinnabar::base::ErrorCode;
+
+struct Arguments {
+  std::string command;
+  std::string config;
+  int events_fd = -1;
+};
+
+Arguments parse(int count, char** words) {
+  Arguments arguments;
+  if (count == 6 && std::string(words[2]) == "--config" && std::string(words[4]) == "--events-fd") {
+    arguments = {words[1], words[3], std::atoi(words[5])};
+  }
+  if (arguments.events_fd < 1) {
+    throw Error(ErrorCode::Usage,
+                "this is the engine of Cinnabar, which \"cinnabar\" starts; run \"cinnabar --help\" instead");
+  }
+  return arguments;
+}
+
+int execute(const Arguments& arguments, cinnabar::base::EventSink& events, const std::atomic<bool>& stop) {
+  const cinnabar::worker::Command* command = cinnabar::worker::commands().find(arguments.command);
+  if (command == nullptr) {
+    throw Error(ErrorCode::Usage, arguments.command + " is not part of this build of the engine");
+  }
+  const cinnabar::schema::Config config =
+      cinnabar::schema::parse_config_json(cinnabar::base::read_file(arguments.config));
+  const int64_t threads = config.values.maybe_integer("threads").value_or(0);
+  if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+  const int status = command->run(config.values, events, stop);
+  return status == 0 && stop ? cinnabar::base::exit_status(ErrorCode::Cancelled) : status;
+}
+
+int report(cinnabar::base::EventSink& events) {
+  const Error error = cinnabar::worker::translate_current_exception();
+  events.error(error);
+  if (!error.context().empty()) std::cerr << error.context() << "\n";
+  return cinnabar::base::exit_status(error.code());
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::atomic<bool>& stop = cinnabar::worker::set_up_process();
+  Arguments arguments;
+  try {
+    arguments = parse(count, words);
+  } catch (const Error& error) {
+    std::cerr << "cinnabar-worker: " << error.message() << "\n";
+    return cinnabar::base::exit_status(error.code());
+  }
+  cinnabar::base::DescriptorEvents events(arguments.events_fd);
+  try {
+    return execute(arguments, events, stop);
+  } catch (...) {
+    return report(events);
+  }
+}
