@@ -1,0 +1,58 @@
+#include "cinnabar/worker/translate_error.h"
+
+#include <c10/util/Exception.h>
+#include <doctest/doctest.h>
+
+#include <new>
+#include <stdexcept>
+
+namespace cinnabar::worker {
+
+namespace {
+
+template <class Exception>
+base::Error translated(const Exception& exception) {
+  try {
+    throw exception;
+  } catch (...) {
+    return translate_current_exception();
+  }
+}
+
+c10::Error torch_error(const std::string& text) { return c10::Error(c10::SourceLocation{"f", "file.cpp", 1}, text); }
+
+TEST_CASE("our_errors_pass_unchanged") {
+  const base::Error error = translated(base::Error(base::ErrorCode::Data, "no pictures", "folder"));
+  CHECK(error.code() == base::ErrorCode::Data);
+  CHECK(error.message() == "no pictures");
+  CHECK(error.context() == "folder");
+}
+
+TEST_CASE("lack_of_memory_says_what_needs_less") {
+  for (const char* text :
+       {"HIP out of memory. Tried to allocate 2.00 GiB", "DefaultCPUAllocator: not enough memory: you tried",
+        "DefaultCPUAllocator: can't allocate memory: you tried"}) {
+    const base::Error error = translated(torch_error(text));
+    CHECK(error.code() == base::ErrorCode::OutOfMemory);
+    CHECK(error.message().find("--gradient_checkpointing") != std::string::npos);
+  }
+  CHECK(translated(std::bad_alloc()).code() == base::ErrorCode::OutOfMemory);
+}
+
+TEST_CASE("device_faults_end_with_the_status_of_devices") {
+  const base::Error error = translated(torch_error("HIP error: unspecified launch failure"));
+  CHECK(error.code() == base::ErrorCode::Device);
+  CHECK(base::exit_status(error.code()) == 70);
+}
+
+TEST_CASE("other_errors_of_libtorch_are_bugs_of_ours_in_one_line") {
+  const base::Error error = translated(torch_error("shapes do not fit\nstack follows"));
+  CHECK(error.code() == base::ErrorCode::Internal);
+  CHECK(error.message().find('\n') == std::string::npos);
+  CHECK(error.message().find("shapes do not fit") != std::string::npos);
+  CHECK(translated(std::runtime_error("odd")).code() == base::ErrorCode::Internal);
+}
+
+}  // namespace
+
+}  // namespace cinnabar::worker
