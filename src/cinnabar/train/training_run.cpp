@@ -9,6 +9,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/batch_plan.h"
 #include "cinnabar/optim/entry.h"
+#include "cinnabar/train/run_caches.h"
 #include "cinnabar/train/run_data.h"
 
 namespace cinnabar::train {
@@ -16,10 +17,6 @@ namespace cinnabar::train {
 namespace {
 
 constexpr int64_t kMostBadLosses = 10;
-
-models::TextOptions text_options(const schema::Values& values) {
-  return {values.maybe_integer("max_token_length").value_or(75), values.maybe_integer("clip_skip").value_or(0)};
-}
 
 // What the text in preview pictures says about the model; the network under training has no file yet.
 sample::PictureFacts picture_facts(const schema::Values& values, const std::string& model_hash) {
@@ -29,12 +26,6 @@ sample::PictureFacts picture_facts(const schema::Values& values, const std::stri
   facts.model_hash = model_hash.substr(0, 10);
   facts.clip_skip = values.maybe_integer("clip_skip").value_or(1);
   return facts;
-}
-
-size_t loader_threads(const schema::Values& values) {
-  const int64_t asked = values.maybe_integer("max_data_loader_n_workers").value_or(8);
-  const int64_t cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  return static_cast<size_t>(std::clamp<int64_t>(asked, 0, std::max<int64_t>(1, cores)));
 }
 
 }  // namespace
@@ -149,51 +140,10 @@ void TrainingRun::make_saver() {
 }
 
 void TrainingRun::fill_caches() {
-  const bool is_on_disk = values_.flag("cache_latents_to_disk");
-  const std::filesystem::path folder =
-      is_on_disk ? std::filesystem::path(values_.text("train_data_dir")) / ".cinnabar-cache" : std::filesystem::path();
-  const auto is_stopped = [this] { return stop_.load(); };
-  if (is_on_disk || values_.flag("cache_latents")) {
-    events_.phase("Caching latents");
-    latents_ = std::make_unique<data::LatentCache>(folder, base_.vae_hash);
-    for (const std::string& problem : latents_->problems()) events_.warning(problem);
-    const at::NoGradGuard no_grad;
-    for (const data::Dataset& dataset : datasets_) {
-      const bool is_whole = latents_->fill(
-          dataset,
-          {.batch = values_.maybe_integer("vae_batch_size").value_or(1),
-           .threads = loader_threads(values_),
-           .encode = [this](const at::Tensor& pixels) { return base_.model->encode_moments(pixels.to(base_.device)); },
-           .progress =
-               [this](int64_t done, int64_t total) {
-                 events_.progress({.phase = "cache_latents", .step = done, .total = total});
-               },
-           .is_stopped = is_stopped});
-      if (!is_whole)
-        throw base::Error(base::ErrorCode::Cancelled, "stopped while latents were cached; what was made is kept");
-    }
-    if (!previews_->is_on()) base_.model->release("vae");
-  }
-  TextStatesOptions options;
-  options.text = text_options(values_);
-  options.is_trained = is_text_trained_;
-  options.model_hash = base_.hash + (base_.dtype == at::kFloat ? "" : "+bf16");
-  if (values_.flag("cache_text_encoder_outputs_to_disk")) {
-    options.folder = std::filesystem::path(values_.text("train_data_dir")) / ".cinnabar-cache";
-  }
-  text_ = std::make_unique<TextStates>(*base_.model, options);
-  if (is_text_trained_) return;
-  std::vector<std::string> captions;
-  for (const data::Dataset& dataset : datasets_) {
-    for (const data::Sample& sample : dataset.samples) {
-      const data::CaptionOptions& caption = dataset.options.subsets.at(sample.subset).caption;
-      if (!data::varying_caption_options(caption).empty()) return;  // encoded when they are drawn
-      data::StreamCaptionRandom random(seed_, 1, 0);
-      captions.push_back(data::process_caption(sample.caption, caption, {}, {}, random));
-    }
-  }
-  events_.phase("Caching text");
-  text_->fill(captions, events_, is_stopped);
+  const CacheRequest request{values_, datasets_, base_, events_, stop_};
+  latents_ = cached_latents(request);
+  if (latents_ && !previews_->is_on()) base_.model->release("vae");
+  text_ = cached_text(request, is_text_trained_);
 }
 
 at::Tensor TrainingRun::latents_of(const data::LoadedBatch& batch, int64_t epoch) const {

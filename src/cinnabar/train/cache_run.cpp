@@ -1,0 +1,23 @@
+#include "cinnabar/train/cache_run.h"
+
+#include "cinnabar/train/run_caches.h"
+#include "cinnabar/train/run_data.h"
+
+namespace cinnabar::train {
+
+void run_cache(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop) {
+  schema::Values on_disk = values;
+  on_disk.set("cache_latents_to_disk", true);
+  on_disk.set("cache_text_encoder_outputs_to_disk", true);
+  events.phase("Reading the data set");
+  const std::vector<data::Dataset> datasets = scan_run_data(on_disk, events);
+  LoadedModel base = load_run_model(on_disk, events);
+  const CacheRequest request{on_disk, datasets, base, events, stop};
+  cached_latents(request);
+  cached_text(request, false);
+  int64_t pictures = 0;
+  for (const data::Dataset& dataset : datasets) pictures += static_cast<int64_t>(dataset.samples.size());
+  events.result({{"pictures", pictures}});
+}
+
+}  // namespace cinnabar::train
