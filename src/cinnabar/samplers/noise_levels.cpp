@@ -28,6 +28,10 @@ std::vector<double> spaced_timesteps(Spacing spacing, int64_t table_steps, int64
   CINNABAR_ASSERT(count >= 1 && table_steps >= 1);
   std::vector<double> timesteps;
   const double total = static_cast<double>(table_steps);
+  // Multiples of a rounded step, as numpy's linspace and arange: what should be a half can fall to either side of it,
+  // and is rounded to another whole timestep then (26 of 52 steps over 0..999 is 499.49999999999994).
+  const double linspace_step = count == 1 ? 0.0 : (total - 1.0) / static_cast<double>(count - 1);
+  const double trailing_step = (total - total / static_cast<double>(count)) - total;
   for (int64_t i = count - 1; i >= 0; --i) {
     const double index = static_cast<double>(i);
     switch (spacing) {
@@ -35,11 +39,10 @@ std::vector<double> spaced_timesteps(Spacing spacing, int64_t table_steps, int64
         timesteps.push_back(static_cast<double>(i * (table_steps / count) + offset));
         break;
       case Spacing::Linspace:
-        timesteps.push_back(count == 1 ? 0.0 : index * (total - 1.0) / static_cast<double>(count - 1));
+        timesteps.push_back(i + 1 == count && count > 1 ? total - 1.0 : index * linspace_step);
         break;
       case Spacing::Trailing: {
-        const double from_end =
-            total - (static_cast<double>(count) - 1.0 - index) * (total / static_cast<double>(count));
+        const double from_end = total + (static_cast<double>(count) - 1.0 - index) * trailing_step;
         timesteps.push_back(std::nearbyint(from_end) - 1.0);  // halves to even, as the reference rounds
         break;
       }
