@@ -39,7 +39,8 @@ TEST_CASE("defaults_of_selecting_options_are_entries") {
 }
 
 TEST_CASE("rows_of_registries_have_label_and_help") {
-  for (const schema::EntryTable& table : jobs::train_schema().tables()) {
+  const schema::Schema schema = jobs::train_schema();
+  for (const schema::EntryTable& table : schema.tables()) {
     for (const schema::Entry& entry : table.entries) {
       CHECK_MESSAGE(!entry.help.empty(), entry.name);
       for (const schema::Option& option : entry.options) {

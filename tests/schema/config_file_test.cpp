@@ -60,7 +60,7 @@ TEST_CASE("keys_that_the_gui_leaves_in_its_toml_are_no_problem") {
 
 TEST_CASE("a_data_set_description_is_recognised") {
   CHECK(ReadToml("[general]\nresolution = 512\n[[datasets]]\n").problem() ==
-        "train.toml: this is a description of a data set; give it as --dataset_config");
+        "train.toml: this describes a data set, not a run: a file of that kind is what dataset_config takes");
 }
 
 TEST_CASE("deep_nesting_is_refused_before_parsing") {

@@ -56,7 +56,8 @@ TEST_CASE("every_default_is_of_its_type_and_allowed") {
 }
 
 TEST_CASE("typical_values_lie_within_the_allowed_ones") {
-  for (const Option& option : train_schema().options()) {
+  const Schema schema = train_schema();
+  for (const Option& option : schema.options()) {
     if (!option.typical || !option.range) continue;
     INFO(option.name);
     CHECK(option.typical->low >= option.range->low);
@@ -66,11 +67,12 @@ TEST_CASE("typical_values_lie_within_the_allowed_ones") {
 
 TEST_CASE("no_name_is_both_built_and_planned") {
   std::set<std::string_view> seen;
+  const Schema schema = train_schema();
   for (const PlannedOption& option : planned_options()) {
     INFO(option.name);
     CHECK(seen.insert(option.name).second);
     CHECK_FALSE(option.why.empty());
-    CHECK(train_schema().find(std::string(option.name)) == nullptr);
+    CHECK(schema.find(std::string(option.name)) == nullptr);
   }
 }
 

@@ -14,10 +14,10 @@ class Rules {
       : values_(config.values), command_(config.command), given_(given), problems_(problems) {}
 
   void run() {
-    if (command_ == "train") {
+    if (command_ == "train" || command_ == "cache") {
       require("pretrained_model_name_or_path", "name the base model: a file, a folder, or embedded");
-      if (!has("train_data_dir") && !has("dataset_config"))
-        add("train_data_dir", "missing: name the folder of training pictures (or a dataset_config)");
+      if (!has("train_data_dir"))
+        add("train_data_dir", "missing: name the folder of training pictures, or embedded");
     }
     if (command_ == "sample") {
       require("pretrained_model_name_or_path", "name the base model: a file, a folder, or embedded");

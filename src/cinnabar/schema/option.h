@@ -50,6 +50,7 @@ struct Option {
   PathKind path = PathKind::Any;  // of Type::Path
   bool is_positional = false;     // may stand on the command line without its name
   bool is_repeatable = false;     // lists: given twice, the items add up; otherwise the last one counts
+  bool accepts_embedded = false;  // of Type::Path: the word "embedded" stands for what the program carries
   bool is_for_front = false;      // read by the starting program alone, not part of a run's configuration
 };
 

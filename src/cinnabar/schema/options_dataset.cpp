@@ -98,14 +98,6 @@ std::vector<Option> cache_rows() {
        .level = Level::Advanced,
        .label = "VAE batch",
        .help = "How many pictures are encoded at once while latents are cached."},
-      {.name = "skip_cache_check",
-       .aliases = {"skip_latents_validity_check"},
-       .type = Type::Flag,
-       .fallback = false,
-       .group = kGroup,
-       .level = Level::Expert,
-       .label = "Trust caches",
-       .help = "Takes cache files as they are, without comparing them with pictures and settings."},
   };
 }
 
@@ -120,21 +112,16 @@ std::vector<Option> dataset_options() {
        .help =
            "The folder of training pictures: sub-folders named REPEATS_WORDS (10_my dog), or pictures directly in it, "
            "each with a caption file of the same name beside it.",
-       .path = PathKind::Folder},
+       .path = PathKind::Folder,
+       .accepts_embedded = true},
       {.name = "reg_data_dir",
        .type = Type::Path,
        .group = kGroup,
        .level = Level::Advanced,
        .label = "Regularisation pictures",
        .help = "A folder of regularisation pictures, laid out like train_data_dir, that keep the class as it was.",
-       .path = PathKind::Folder},
-      {.name = "dataset_config",
-       .type = Type::Path,
-       .group = kGroup,
-       .level = Level::Advanced,
-       .label = "Data set file",
-       .help = "A TOML or JSON description of the data set, in place of train_data_dir and reg_data_dir.",
-       .path = PathKind::File},
+       .path = PathKind::Folder,
+       .accepts_embedded = true},
       {.name = "resolution",
        .type = Type::Size,
        .typical = {{512, 1024}},
@@ -156,7 +143,8 @@ std::vector<Option> dataset_options() {
        .type = Type::Text,
        .group = kGroup,
        .label = "Caption files",
-       .help = "The extension of caption files; a missing dot is added. Unset: .caption, and .txt where that is missing."},
+       .help =
+           "The extension of caption files; a missing dot is added. Unset: .caption, and .txt where that is missing."},
   };
   for (const auto& part : {bucket_options(), cache_rows()}) rows.insert(rows.end(), part.begin(), part.end());
   const std::vector<Option> rest = {

@@ -13,7 +13,8 @@ std::vector<Option> model_options() {
        .help =
            "The base model: a .safetensors or .ckpt file, a diffusers folder, or the word embedded for the small model "
            "that comes with the program. The family and its sizes are found from the file.",
-       .path = PathKind::FileOrFolder},
+       .path = PathKind::FileOrFolder,
+       .accepts_embedded = true},
       {.name = "vae",
        .type = Type::Path,
        .group = group,

@@ -12,6 +12,9 @@ namespace {
 
 // A row moves from here to an options_*.cpp or to a registry entry when it is built.
 constexpr PlannedOption kPlanned[] = {
+    {"dataset_config", PlannedKind::Later, "data set files", ""},
+    {"skip_cache_check", PlannedKind::NoEffect, "checking caches takes little time", "false"},
+    {"skip_latents_validity_check", PlannedKind::NoEffect, "checking caches takes little time", "false"},
     {"alpha_mask", PlannedKind::Later, "masks", "false"},
     {"masked_loss", PlannedKind::Later, "masks", "false"},
     {"conditioning_data_dir", PlannedKind::Later, "masks", ""},

@@ -85,9 +85,7 @@ class Checker {
 
   void check_path(const Option& option, const std::string& text) {
     if (option.path == PathKind::Any) return;
-    // The program carries a model and a small data set.
-    const bool may_be_embedded = option.name == "pretrained_model_name_or_path" || option.name == "train_data_dir";
-    if (may_be_embedded && text == "embedded") return;
+    if (option.accepts_embedded && text == "embedded") return;
     if (option.name == "config_file") return;  // was read already
     std::error_code error;
     const auto status = std::filesystem::status(text, error);
@@ -98,8 +96,8 @@ class Checker {
                                                            : "a file or folder";
       std::string message =
           "no such " + std::string(option.path == PathKind::Folder ? "folder" : "file") + "; expected " + wanted;
-      if (option.name == "pretrained_model_name_or_path")
-        message += " on this machine (names on a model hub are not fetched), or embedded";
+      if (option.path == PathKind::FileOrFolder) message += " on this machine (names on a model hub are not fetched)";
+      if (option.accepts_embedded) message += ", or embedded";
       add(option.name, message);
     } else if (option.path == PathKind::Folder && !is_folder) {
       add(option.name, "this is a file; expected a folder");

@@ -61,7 +61,7 @@ class Reader {
     } else if (find_planned(key) != nullptr) {
       if (!is_gui_leftover(key) || shown != "false") source_.planned[key] = {shown, where, shown};
     } else if (key == "datasets" || key == "general") {
-      problems_.add({where, key, "", "this is a description of a data set; give it as --dataset_config"});
+      problems_.add({where, key, "", "this describes a data set, not a run: a file of that kind is what dataset_config takes"});
     } else if (!is_gui_leftover(key)) {
       problems_.add({where, key, shown, unknown_option_text(schema_, key)});
     }
@@ -86,7 +86,7 @@ void read_toml(const Schema& schema, const std::string& text, const std::string&
   }
   const bool is_dataset = table.contains("datasets") && table["datasets"].is_array_of_tables();
   if (is_dataset) {
-    problems.add({name, "", "", "this is a description of a data set; give it as --dataset_config"});
+    problems.add({name, "", "", "this describes a data set, not a run: a file of that kind is what dataset_config takes"});
     return;
   }
   Reader(schema, name, source, problems).read(table, false);
