@@ -5,11 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cinnabar/base/atomic_file.h"
 #include "cinnabar/formats/checkpoint.h"
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/models/sd/sd_model.h"
 #include "cinnabar/tensor/convert.h"
+#include "parity/golden_tensors.h"
 #include "parity/reporter.h"
 
 namespace cinnabar::parity {
@@ -27,11 +27,6 @@ Tensors read_tensors(const std::filesystem::path& path) {
   Tensors tensors;
   for (const auto& [name, view] : file->tensors()) tensors.emplace(name, tensor::copy(view));
   return tensors;
-}
-
-double largest_difference(const at::Tensor& found, const at::Tensor& expected) {
-  if (found.sizes() != expected.sizes()) return std::numeric_limits<double>::infinity();
-  return (found.to(at::kDouble) - expected.to(at::kDouble)).abs().max().item<double>();
 }
 
 void compare(Reporter& reporter, const std::string& name, const at::Tensor& found, const at::Tensor& expected) {
@@ -116,8 +111,7 @@ void check_training(const std::string& model_name, models::DiffusionModel& model
       reporter.fail(model_name + " grad." + name + suffix, "no such parameter, or no gradient");
       continue;
     }
-    const double largest = expected.abs().max().item<double>();
-    reporter.result(model_name + " grad." + name + suffix, largest_difference(found->second.grad(), expected) / largest,
+    reporter.result(model_name + " grad." + name + suffix, relative_difference(found->second.grad(), expected),
                     kGradient, "relative");
   }
 }
@@ -141,7 +135,7 @@ void run_models(const std::filesystem::path& folder, Reporter& reporter) {
   std::map<std::string, std::string> architectures;  // by file name
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
-    const auto json = nlohmann::json::parse(base::read_file(entry.path()));
+    const auto json = read_json(entry.path());
     if (json.contains("arch")) architectures[entry.path().stem().string()] = json["arch"].get<std::string>();
   }
   for (const auto& [name, architecture] : architectures) {
