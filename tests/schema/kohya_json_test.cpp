@@ -143,6 +143,13 @@ TEST_CASE("unknown_keys_are_reported_and_others_of_other_families_ignored") {
   CHECK(read.problems.empty());
 }
 
+TEST_CASE("other_trackers_do_not_stop_a_run") {
+  const Import read("{\"LoRA_type\": \"Standard\", \"log_with\": \"wandb\", \"use_wandb\": true}");
+  CHECK(read.action("log_with") == "later");
+  CHECK(read.action("use_wandb") == "ignored");
+  CHECK(read.value("log_with").index() == 0);
+}
+
 TEST_CASE("additional_parameters_are_a_command_line") {
   const Import read(
       "{\"LoRA_type\": \"Standard\", \"additional_parameters\": \"--flip_aug  --network_dim \\\"4\\\"\"}");

@@ -272,6 +272,14 @@ class Importer {
       if (rename.key == key) option_name = rename.option;
     }
     if (key == "additional_parameters") return read_additional(value);
+    if (is_kohya_network_key(key))
+      return report(key, is_dropped(value) ? "unset" : "ignored", "", "a setting of LoRA networks");
+    if (key == "log_with" && !is_dropped(value) && value != "tensorboard") {
+      source_.notices.push_back(
+          "log_with = " + json_text(value) +
+          " is not supported yet (tracking); TensorBoard files are written if logging_dir is given.");
+      return report(key, "later", "", "not supported yet (tracking)");
+    }
     if (key == "lr_scheduler_num_cycles" && is_dropped(value) && number("epoch") > 0) {
       give(option_name, static_cast<int64_t>(number("epoch")));
       return report(key, "derived", option_name, "empty means the number of epochs");
