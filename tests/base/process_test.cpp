@@ -77,6 +77,7 @@ TEST_CASE("a_missing_program_is_an_error_with_its_path") {
 }
 
 TEST_CASE("selected_environment_never_has_code_by_environment") {
+  ::unsetenv("OMP_WAIT_POLICY");
   ::setenv("LD_PRELOAD_TEST", "x", 1);
   ::setenv("PYTHONPATH", "x", 1);
   ::setenv("OMP_NUM_THREADS", "2", 1);

@@ -123,7 +123,8 @@ TEST_CASE("an_interrupted_run_saves_and_ends_with_130") {
 TEST_CASE("trains_in_bf16_and_writes_the_asked_precision") {
   const Program program;
   train(program, "half", {"--max_train_steps", "2", "--mixed_precision", "bf16", "--save_precision", "fp16"});
-  for (const auto& [name, view] : file_of(program, "half")->tensors()) {
+  const auto file = file_of(program, "half");
+  for (const auto& [name, view] : file->tensors()) {
     INFO(name);
     CHECK(view.dtype == cinnabar::formats::Dtype::F16);
   }

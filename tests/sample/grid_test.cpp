@@ -15,7 +15,7 @@ data::Picture filled(data::Size size, uint8_t value, int64_t channels = 3) {
   return picture;
 }
 
-uint8_t at(const data::Picture& picture, int64_t x, int64_t y) {
+uint8_t grey_at(const data::Picture& picture, int64_t x, int64_t y) {
   return picture.pixels[static_cast<size_t>((y * picture.width + x) * 3)];
 }
 
@@ -25,23 +25,23 @@ TEST_CASE("pictures_stand_row_by_row_with_white_between_them") {
   const std::vector<data::Picture> pictures{filled({4, 2}, 10), filled({4, 2}, 20), filled({4, 2}, 30)};
   const data::Picture grid = join_grid(pictures, {.columns = 2, .gap_px = 1});
   CHECK(grid.size() == data::Size{9, 5});
-  CHECK(at(grid, 3, 1) == 10);
-  CHECK(at(grid, 4, 1) == 255);
-  CHECK(at(grid, 5, 0) == 20);
-  CHECK(at(grid, 0, 3) == 30);
-  CHECK(at(grid, 0, 2) == 255);
-  CHECK(at(grid, 8, 4) == 255);  // an empty cell
+  CHECK(grey_at(grid, 3, 1) == 10);
+  CHECK(grey_at(grid, 4, 1) == 255);
+  CHECK(grey_at(grid, 5, 0) == 20);
+  CHECK(grey_at(grid, 0, 3) == 30);
+  CHECK(grey_at(grid, 0, 2) == 255);
+  CHECK(grey_at(grid, 8, 4) == 255);  // an empty cell
 }
 
 TEST_CASE("smaller_pictures_stand_in_the_middle_of_their_cell") {
   const std::vector<data::Picture> pictures{filled({2, 2}, 10, 4), filled({4, 4}, 20)};
   const data::Picture grid = join_grid(pictures, {.columns = 1, .gap_px = 0});
   CHECK(grid.size() == data::Size{4, 8});
-  CHECK(at(grid, 0, 1) == 255);
-  CHECK(at(grid, 1, 1) == 10);
-  CHECK(at(grid, 2, 2) == 10);
-  CHECK(at(grid, 3, 3) == 255);
-  CHECK(at(grid, 0, 4) == 20);
+  CHECK(grey_at(grid, 0, 1) == 255);
+  CHECK(grey_at(grid, 1, 1) == 10);
+  CHECK(grey_at(grid, 2, 2) == 10);
+  CHECK(grey_at(grid, 3, 3) == 255);
+  CHECK(grey_at(grid, 0, 4) == 20);
 }
 
 TEST_CASE("without_columns_a_grid_is_about_square") {

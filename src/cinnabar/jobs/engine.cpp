@@ -61,6 +61,10 @@ std::vector<std::string> worker_environment(const fs::path& torch) {
        // Set by launchers of several processes.
        "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CINNABAR_DEBUG",
        "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
+  // Threads of libgomp that spin while they wait make a busy machine many times slower; a user's own setting wins.
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {
+    environment.emplace_back("OMP_WAIT_POLICY=PASSIVE");
+  }
   environment.push_back("LD_LIBRARY_PATH=" + (torch / "lib").string());
   return environment;
 }
