@@ -3,14 +3,18 @@
 #include "cinnabar/optim/adam_step.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <cmath>
+
+#include "cinnabar/optim/adam_kernel.h"
 
 namespace cinnabar::optim {
 
 namespace {
 
-// The arithmetic is libtorch's own fused Adam kernel, which exists for the CPU and for GPUs and reads and writes every
-// buffer once. Group buffers are multiples of 16 elements, so that its vector code covers them whole and the result
-// does not depend on how threads split them.
+constexpr int64_t kGrain = 32768;  // elements a thread: less is not worth waking one
+
 class Adam : public Optimizer {
  public:
   Adam(FlatParameters& parameters, const schema::Values& values, WeightDecay kind)
@@ -37,15 +41,12 @@ class Adam : public Optimizer {
     CINNABAR_ASSERT(rates.size() == moments_.size() && parameters_.groups().size() == moments_.size());
     const at::NoGradGuard no_grad;
     for (size_t i = 0; i < moments_.size(); ++i) {
-      const ParameterGroup& group = parameters_.groups()[i];
-      Moments& moments = moments_[i];
-      moments.step.add_(1.0);
-      const std::vector<at::Tensor> maxima =
-          is_amsgrad_ ? std::vector{moments.max_exp_avg_sq} : std::vector<at::Tensor>{};
-      const auto fused = kind_ == WeightDecay::Decoupled ? static_cast<FusedStep*>(&at::_fused_adamw_)
-                                                         : static_cast<FusedStep*>(&at::_fused_adam_);
-      fused({group.values}, {group.gradients}, {moments.exp_avg}, {moments.exp_avg_sq}, maxima, {moments.step},
-            rates[i], beta1_, beta2_, weight_decay_, eps_, is_amsgrad_, /*maximize=*/false, {}, {});
+      moments_[i].step.add_(1.0);
+      if (parameters_.groups()[i].values.is_cpu()) {
+        step_on_cpu(parameters_.groups()[i], moments_[i], rates[i]);
+      } else {
+        step_on_device(parameters_.groups()[i], moments_[i], rates[i]);
+      }
     }
   }
 
@@ -62,15 +63,42 @@ class Adam : public Optimizer {
   }
 
  private:
-  using FusedStep = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
-                         double, double, double, double, double, bool, bool, const std::optional<at::Tensor>&,
-                         const std::optional<at::Tensor>&);
   struct Moments {
     at::Tensor exp_avg;         // mean of the gradient
     at::Tensor exp_avg_sq;      // mean of its square
     at::Tensor max_exp_avg_sq;  // undefined without amsgrad
     at::Tensor step;            // 0-d fp32, exact to 16 million
   };
+
+  void step_on_cpu(const ParameterGroup& group, const Moments& moments, double rate) const {
+    const double step = moments.step.item<double>();
+    const bool is_decoupled = kind_ == WeightDecay::Decoupled;
+    const AdamCoefficients coefficients{.beta1 = static_cast<float>(beta1_),
+                                        .beta2 = static_cast<float>(beta2_),
+                                        .eps = static_cast<float>(eps_),
+                                        .keep = is_decoupled ? static_cast<float>(1.0 - rate * weight_decay_) : 1.0F,
+                                        .decay = is_decoupled ? 0.0F : static_cast<float>(weight_decay_),
+                                        .step_size = static_cast<float>(rate / (1.0 - std::pow(beta1_, step))),
+                                        .root_scale = static_cast<float>(std::sqrt(1.0 - std::pow(beta2_, step)))};
+    const AdamArrays arrays{group.values.mutable_data_ptr<float>(), group.gradients.const_data_ptr<float>(),
+                            moments.exp_avg.mutable_data_ptr<float>(), moments.exp_avg_sq.mutable_data_ptr<float>(),
+                            is_amsgrad_ ? moments.max_exp_avg_sq.mutable_data_ptr<float>() : nullptr};
+    at::parallel_for(0, group.values.numel(), kGrain,
+                     [&](int64_t begin, int64_t end) { adam_step(arrays, begin, end, coefficients); });
+  }
+
+  // libtorch's own fused kernel: one launch a group, on GPUs of either maker.
+  void step_on_device(const ParameterGroup& group, const Moments& moments, double rate) const {
+    using FusedStep = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
+                           at::TensorList, double, double, double, double, double, bool, bool,
+                           const std::optional<at::Tensor>&, const std::optional<at::Tensor>&);
+    const std::vector<at::Tensor> maxima =
+        is_amsgrad_ ? std::vector{moments.max_exp_avg_sq} : std::vector<at::Tensor>{};
+    const auto fused = kind_ == WeightDecay::Decoupled ? static_cast<FusedStep*>(&at::_fused_adamw_)
+                                                       : static_cast<FusedStep*>(&at::_fused_adam_);
+    fused({group.values}, {group.gradients}, {moments.exp_avg}, {moments.exp_avg_sq}, maxima, {moments.step}, rate,
+          beta1_, beta2_, weight_decay_, eps_, is_amsgrad_, /*maximize=*/false, {}, {});
+  }
 
   FlatParameters& parameters_;
   double beta1_ = 0.9;
