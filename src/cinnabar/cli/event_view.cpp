@@ -87,7 +87,11 @@ void EventView::show(const ordered_json& event) {
   if (type == "sample") return line(out_, "picture " + text_of(event, "path"));
   if (type != "result") return;
   for (const auto& [key, value] : event.items()) {
-    if (key != "type") line(out_, key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
+    if (key == "type") continue;
+    const std::string shown = value.is_string()         ? value.get<std::string>()
+                              : value.is_number_float() ? format("%.6g", value.get<double>())
+                                                        : value.dump();
+    line(out_, key + ": " + shown);
   }
 }
 

@@ -160,8 +160,7 @@ class Run {
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
       return "The engine was ended from outside" + when + " (" + name + ").";
     return "The engine crashed" + when + " (" + name +
-           "). This is a bug in Cinnabar or in a driver; please report it with " +
-           (folder_.path() / "engine.log").string() + ".";
+           "). This is a bug in Cinnabar or in a driver; please report it with the record of the run.";
   }
 
   std::string saved_text() const {
