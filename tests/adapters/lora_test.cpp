@@ -191,3 +191,12 @@ TEST_CASE("a_parameter_may_become_a_view_of_a_flat_buffer") {
   CHECK(gradients.abs().max().item<double>() > 0.0);
   CHECK(down.grad().data_ptr() == gradients.data_ptr());
 }
+
+TEST_CASE("a_file_without_a_rank_is_refused") {
+  const nn::Linear layer(8, 6);
+  const AdapterOptions options;
+  for (const at::Tensor& down : {at::ones({}), at::ones({8}), at::ones({0, 8})}) {
+    const AdapterTensors file{{"lora_down.weight", down}, {"lora_up.weight", at::ones({6, 2})}};
+    CHECK_THROWS_AS(lora().restore({"x", false, layer, options, std::make_shared<StepContext>()}, file), base::Error);
+  }
+}

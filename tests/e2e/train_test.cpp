@@ -130,14 +130,11 @@ TEST_CASE("trains_in_bf16_and_writes_the_asked_precision") {
   }
 }
 
-TEST_CASE("accumulates_epochs_logs_and_makes_previews") {
+TEST_CASE("accumulates_over_batches_and_logs") {
   const Program program;
-  const Ended ended =
-      train(program, "full",
-            {"--max_train_epochs", "1", "--train_batch_size", "16", "--gradient_accumulation_steps", "4",
-             "--network_train_unet_only", "--logging_dir", "logs", "--sample_every_n_epochs", "1", "--sample_at_first",
-             "--sample_prompts", "prompts.txt", "--min_snr_gamma", "5", "--noise_offset", "0.05"});
-  CHECK(ended.text.find("prompts.txt") != std::string::npos);  // there is none: a warning, and the run goes on
+  train(program, "full",
+        {"--max_train_epochs", "1", "--train_batch_size", "16", "--gradient_accumulation_steps", "4",
+         "--network_train_unet_only", "--logging_dir", "logs", "--min_snr_gamma", "5", "--noise_offset", "0.05"});
   const auto file = file_of(program, "full");
   CHECK(file->metadata().at("ss_steps") == "2");  // 8 batches, 4 a step
   CHECK(file->find("lora_te_text_model_encoder_layers_0_self_attn_q_proj.alpha") == nullptr);

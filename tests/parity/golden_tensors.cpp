@@ -44,8 +44,14 @@ double largest_difference(const at::Tensor& a, const at::Tensor& b) {
   return largest(a.to(at::kDouble) - b.to(at::kDouble));
 }
 
-double relative_difference(const at::Tensor& found, const at::Tensor& expected) {
-  return largest_difference(found, expected) / std::max(largest(expected.to(at::kDouble)), 1e-30);
+double relative_difference(const at::Tensor& found, const at::Tensor& expected, double floor) {
+  return largest_difference(found, expected) / std::max(largest(expected.to(at::kDouble)), floor);
+}
+
+double gradient_floor(const std::vector<at::Tensor>& expected) {
+  double result = 1e-30;
+  for (const at::Tensor& tensor : expected) result = std::max(result, 1e-3 * largest(tensor));
+  return result;
 }
 
 double largest_element_ratio(const at::Tensor& found, const at::Tensor& expected) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cinnabar/formats/checkpoint.h"
 
@@ -31,8 +32,11 @@ nlohmann::json read_json(const std::filesystem::path& path);
 
 // Largest absolute difference, in double; infinite for other shapes or a NaN on one side.
 double largest_difference(const at::Tensor& a, const at::Tensor& b);
-// The same, divided by the largest absolute element of `expected` (at least 1e-30).
-double relative_difference(const at::Tensor& found, const at::Tensor& expected);
+// The same, divided by the largest absolute element of `expected`, but at least by `floor`.
+double relative_difference(const at::Tensor& found, const at::Tensor& expected, double floor = 1e-30);
+// Floor for gradients compared relative to each tensor's largest entry: a thousandth of the largest entry of all. Where
+// the exact gradient is 0 (attention over a single position), what is left is the rounding of larger terms.
+double gradient_floor(const std::vector<at::Tensor>& expected);
 // Largest |found - expected| / |expected| over the elements; an expected 0 must be found exactly.
 double largest_element_ratio(const at::Tensor& found, const at::Tensor& expected);
 

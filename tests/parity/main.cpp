@@ -13,8 +13,8 @@ namespace cinnabar::parity {
 void Reporter::result(const std::string& name, double largest_error, double tolerance, const std::string& note) {
   const bool is_pass = std::isfinite(largest_error) && largest_error <= tolerance;
   ++(is_pass ? passed_ : failed_);
-  std::printf("%-6s %-56s error %.3e tolerance %.1e %s\n", is_pass ? "pass" : "FAIL", name.c_str(), largest_error, tolerance,
-              note.c_str());
+  std::printf("%-6s %-56s error %.3e tolerance %.1e %s\n", is_pass ? "pass" : "FAIL", name.c_str(), largest_error,
+              tolerance, note.c_str());
 }
 
 void Reporter::fail(const std::string& name, const std::string& why) {

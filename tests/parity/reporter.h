@@ -12,7 +12,8 @@ namespace cinnabar::parity {
 
 class Reporter {
  public:
-  // A case passes when `largest_error` is a number and at most `tolerance`. `note` says where, or what the error measures.
+  // A case passes when `largest_error` is a number and at most `tolerance`. `note` says where, or what the error
+  // measures.
   void result(const std::string& name, double largest_error, double tolerance, const std::string& note = {});
   void fail(const std::string& name, const std::string& why);
   // For cases whose group or feature is not built yet; counts as missing.
@@ -28,7 +29,8 @@ class Reporter {
   int skipped_ = 0;
 };
 
-// `folder` is the group's folder below the goldens ("tokenizer", "models", ...). An exception counts as one failed case.
+// `folder` is the group's folder below the goldens ("tokenizer", "models", ...). An exception counts as one failed
+// case.
 using Group = std::function<void(const std::filesystem::path& folder, Reporter& reporter)>;
 
 base::Registry<Group>& groups();

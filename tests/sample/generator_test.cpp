@@ -107,8 +107,8 @@ TEST_CASE("a_batch_gives_what_single_pictures_give") {
   };
   Generator(tiny_model(), options).run(requests, [&](size_t index, Generated&& one) { made[index] = std::move(one); });
   CHECK(calls == 2);  // one batch
-  // Sums run in another order in larger batches; guidance and random weights carry rounding of 1e-6 to some 1e-4 of latents
-  // that are about 1. Another seed or prompt differs by more than 0.1.
+  // Sums run in another order in larger batches; guidance and random weights carry rounding of 1e-6 to some 1e-4 of
+  // latents that are about 1. Another seed or prompt differs by more than 0.1.
   for (size_t i = 0; i < 3; ++i) CHECK(difference(made[i].latents, picture(requests[i]).latents) < 1e-3);
 }
 

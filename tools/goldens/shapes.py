@@ -67,7 +67,7 @@ SMALL = {
     'training': {
         'sd15_lora': {'steps': 4, 'sample': [2, 8, 12]},
         'sd15_lora_conv_snr': {'network': {'dim': 2, 'alpha': 0.5, 'conv_dim': 3, 'conv_alpha': 2}, 'steps': 4,
-                               'sample': [1, 9, 7]},
+                               'sample': [1, 9, 7], 'train_te': True, 'opt': {'weight_decay': 0.5}},
         'sd15_lora_plus_accum': {'steps': 3, 'sample': [3, 8, 4]},
         'sd15_lora_vpred_zsnr': {'steps': 3, 'sample': [2, 8, 4]},
         'sd15_lora_huber_debiased': {'steps': 3, 'sample': [2, 8, 4]},
@@ -161,11 +161,20 @@ def drawn(seed):
             case['args'] = {'min_snr_gamma': rng.choice([1.0, 5.0, 20.0]), 'noise_offset': rng.choice([0.03, 0.1]),
                             'clip_skip': rng.randint(1, min(3, most)), 'adaptive_noise_scale': rng.choice([None, 0.02, -0.3])}
             case['train_te'] = rng.random() < 0.5
+            case['opt'] = {'weight_decay': rng.choice([0.01, 0.2]), 'betas': rng.choice([[0.9, 0.999], [0.8, 0.95]])}
         if name == 'sd15_lora':
             case['accum'] = rng.choice([1, 2])
             case['max_grad_norm'] = rng.choice([1.0, 0.1, 0.0])
             case['train_te'], case['train_unet'] = rng.choice([(True, True), (True, True), (False, True), (True, False)])
             case['token_rows'] = rng.choice([1, 1, 2, 3])
+        if name == 'sd15_lora_vpred_zsnr':
+            case['args'] = rng.choice([
+                {'v_parameterization': True, 'zero_terminal_snr': True, 'min_snr_gamma': 5.0},
+                {'v_parameterization': True, 'zero_terminal_snr': rng.random() < 0.5, 'scale_v_pred_loss_like_noise_pred': True},
+                {'v_parameterization': False, 'zero_terminal_snr': False, 'v_pred_like_loss': 0.3, 'min_snr_gamma': None},
+                {'v_parameterization': True, 'zero_terminal_snr': False, 'debiased_estimation_loss': True}])
+            case['args'] = {'min_snr_gamma': None, **case['args']}
+            case['train_te'] = rng.random() < 0.5
         if name == 'sd15_lora_prior_masked':
             case['loss_weights'] = [rng.choice([1.0, 0.4, 0.75]) for _ in range(batch)]
         if name == 'sd15_lora_huber_debiased':

@@ -107,17 +107,25 @@ std::unique_ptr<AdapterSet> AdapterSet::from_file(const std::vector<models::Adap
 void AdapterSet::attach(const models::AdapterTarget& target, std::shared_ptr<LayerAdapter> adapter) {
   if (adapter == nullptr) return;
   target.layer->attach(adapter);
-  items_.push_back({target, std::move(adapter)});
+  items_.push_back({target, std::move(adapter), false});
 }
 
 std::vector<NamedParameter> AdapterSet::parameters() {
   std::vector<NamedParameter> result;
   for (Item& item : items_) {
+    if (item.is_frozen) continue;
     for (const auto& [suffix, value] : item.adapter->trainable()) {
       result.push_back({item.target.name + "." + suffix, item.target.part, value});
     }
   }
   return result;
+}
+
+void AdapterSet::freeze(const std::function<bool(const models::AdapterTarget&)>& is_frozen) {
+  for (Item& item : items_) {
+    item.is_frozen = is_frozen(item.target);
+    for (const auto& [suffix, value] : item.adapter->trainable()) value->requires_grad_(!item.is_frozen);
+  }
 }
 
 std::vector<ParameterGroup> AdapterSet::parameter_groups(const PartRates& rates) {

@@ -59,8 +59,10 @@ class AdapterSet {
   const std::string& kind() const { return kind_; }
   size_t size() const { return items_.size(); }
 
-  // In the reference tool's order: text encoders first, per layer down then up.
+  // In the reference tool's order: text encoders first, per layer down then up. Without frozen ones.
   std::vector<NamedParameter> parameters();
+  // The adapters of these layers stay as they are: in no group and without gradient, but acting and saved.
+  void freeze(const std::function<bool(const models::AdapterTarget&)>& is_frozen);
   // Groups for the optimizer. Parts with rate 0 are left out and frozen, so that they neither get a gradient nor count
   // in the norm that clipping looks at.
   std::vector<ParameterGroup> parameter_groups(const PartRates& rates);
@@ -92,6 +94,7 @@ class AdapterSet {
   struct Item {
     models::AdapterTarget target;
     std::shared_ptr<LayerAdapter> adapter;
+    bool is_frozen = false;
   };
 
   AdapterSet();

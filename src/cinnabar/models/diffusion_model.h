@@ -77,6 +77,9 @@ class DiffusionModel {
   virtual Tokens tokenize_prompts(const std::vector<std::string>& prompts, const TextOptions& options) const {
     return tokenize(prompts, options);
   }
+  // Whether the result depends on the layer with these options. Text layers behind clip_skip's state get no gradient:
+  // an adapter there is not trained, but saved as it is.
+  virtual bool uses(const AdapterTarget& /*target*/, const TextOptions& /*options*/) const { return true; }
   // Weighted states keep the mean of the unweighted ones.
   virtual Conditioning encode_text(const Tokens& tokens, const TextOptions& options) = 0;
 

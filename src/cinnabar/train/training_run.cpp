@@ -92,6 +92,8 @@ void TrainingRun::make_optimizer() {
   const double rate = values_.maybe_number("learning_rate").value_or(2e-6);
   const adapters::PartRates rates{values_.maybe_number("unet_lr").value_or(rate),
                                   values_.maybe_number("text_encoder_lr").value_or(rate)};
+  const models::TextOptions text{.clip_skip = values_.maybe_integer("clip_skip").value_or(0)};
+  set_->freeze([&](const models::AdapterTarget& target) { return !base_.model->uses(target, text); });
   int64_t count = 0;
   for (const adapters::ParameterGroup& group : set_->parameter_groups(rates)) {
     optim::NamedTensors named;

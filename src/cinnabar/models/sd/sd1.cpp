@@ -103,6 +103,7 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
   config.end_token = settings.integer({"text_encoder.eos_token_id"}).value_or(config.text.vocabulary - 1);
   check_fit(config, file);
   set_objective(info, checkpoint, settings, options);
+  if (info.objective == Objective::Velocity) info.base_model_version += "_v";  // as sd-scripts names such files
   info.native_side_px = stated_side(checkpoint).value_or(info.native_side_px);
   info.latent_scale = vae_side.number({"vae.scaling_factor"}).value_or(info.latent_scale);
 

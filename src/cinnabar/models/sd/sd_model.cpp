@@ -1,6 +1,7 @@
 #include "cinnabar/models/sd/sd_model.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <ATen/ops/cat.h>
@@ -122,6 +123,15 @@ Tokens SdModel::tokenize_prompts(const std::vector<std::string>& prompts, const 
   }
   if (is_plain) result.weights.clear();
   return result;
+}
+
+bool SdModel::uses(const AdapterTarget& target, const TextOptions& options) const {
+  if (target.part != "text_encoder" || options.clip_skip <= 1) return true;
+  constexpr std::string_view kLayers = "encoder_layers_";
+  const size_t at = target.name.find(kLayers);
+  if (at == std::string::npos) return true;
+  const int64_t layers = required(parts_.text, "text encoder").config().layers;
+  return std::stoll(target.name.substr(at + kLayers.size())) <= layers - options.clip_skip;
 }
 
 Conditioning SdModel::encode_text(const Tokens& tokens, const TextOptions& options) {

@@ -24,6 +24,7 @@ class SdModel : public DiffusionModel {
   const ModelInfo& info() const override { return info_; }
   Tokens tokenize(const std::vector<std::string>& captions, const TextOptions& options) const override;
   Tokens tokenize_prompts(const std::vector<std::string>& prompts, const TextOptions& options) const override;
+  bool uses(const AdapterTarget& target, const TextOptions& options) const override;
   Conditioning encode_text(const Tokens& tokens, const TextOptions& options) override;
   at::Tensor encode_moments(const at::Tensor& pixels) override;
   at::Tensor decode(const at::Tensor& latents) override;
