@@ -99,6 +99,8 @@ NamedViews vae_views(const formats::Checkpoint& checkpoint) {
 
 bool is_ignored(const std::string& name) {
   return name == kTextPrefix + "text_model.embeddings.position_ids" ||
+         // Of the whole CLIP model; programs that save checkpoints again write them along.
+         name == kTextPrefix + "text_projection.weight" || name == kTextPrefix + "logit_scale" ||
          // Left by the training of the autoencoder.
          name.starts_with(kVaePrefix + "loss.") || name.starts_with(kVaePrefix + "model_ema.");
 }
