@@ -248,4 +248,10 @@ TEST_CASE("the small random model has the embedded model's architecture") {
   CHECK_THROWS_WITH_AS(model_families().at("sd1").create({.size = "huge"}), doctest::Contains("\"huge\""), base::Error);
 }
 
+TEST_CASE("tensors of the whole CLIP model, which other programs write along, are ignored") {
+  CHECK(is_ignored("cond_stage_model.transformer.text_projection.weight"));
+  CHECK(is_ignored("cond_stage_model.transformer.logit_scale"));
+  CHECK_FALSE(is_ignored("cond_stage_model.transformer.text_model.final_layer_norm.weight"));
+}
+
 }  // namespace cinnabar::models::sd
