@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "cinnabar/adapters/layer_adapter.h"
+
+#include <cmath>
+
 #include "cinnabar/base/error.h"
 
 namespace {

@@ -1,5 +1,6 @@
 #include "cases/case_file.h"
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 

@@ -1,5 +1,7 @@
 #include "cinnabar/data/picture_probe.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "cinnabar/base/atomic_file.h"

@@ -1,5 +1,7 @@
 #include "cinnabar/jobs/run.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <stdlib.h>

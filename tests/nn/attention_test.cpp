@@ -1,5 +1,7 @@
 #include "cinnabar/nn/attention.h"
 
+#include <cmath>
+
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 

@@ -4,6 +4,8 @@
 
 #include "cinnabar/noise/diffusion_table.h"
 
+#include <cmath>
+
 namespace cinnabar::noise {
 
 TEST_CASE("noise shares follow the betas") {

@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "cinnabar/adapters/adapter_set.h"

@@ -1,5 +1,7 @@
 #include "cinnabar/sample/grid.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "cinnabar/base/error.h"

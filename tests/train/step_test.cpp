@@ -1,5 +1,7 @@
 #include "cinnabar/train/step.h"
 
+#include <algorithm>
+
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
 

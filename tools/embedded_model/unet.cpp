@@ -1,5 +1,6 @@
 // cinnabar-embedded-model unet DATA DECODER OUT STEPS: the U-Net and the text encoder, together.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>

@@ -1,6 +1,7 @@
 #ifdef CINNABAR_ENGINE
 #include "cinnabar/adapters/dropout.h"
 
+#include <algorithm>
 #include <string>
 
 #include <ATen/ATen.h>

@@ -1,6 +1,7 @@
 #include "cinnabar/base/text_match.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace cinnabar::base {

@@ -1,5 +1,6 @@
 #include "cinnabar/cli/event_view.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,7 @@
 #include "cinnabar/data/loader.h"
 
+#include <algorithm>
+
 #include <ATen/ATen.h>
 
 #include "cinnabar/data/latent_cache.h"

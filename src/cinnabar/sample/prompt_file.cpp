@@ -1,5 +1,7 @@
 #include "cinnabar/sample/prompt_file.h"
 
+#include <algorithm>
+
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/sample/prompt_setting.h"
 #include "cinnabar/sample/prompt_tables.h"

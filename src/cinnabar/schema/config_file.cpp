@@ -1,6 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/base/atomic_file.h"
+
+#include <algorithm>
+
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/source.h"

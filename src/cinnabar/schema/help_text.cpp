@@ -1,4 +1,7 @@
 #include "cinnabar/schema/describe.h"
+
+#include <algorithm>
+
 #include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::schema {

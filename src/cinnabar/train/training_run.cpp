@@ -1,5 +1,6 @@
 #include "cinnabar/train/training_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
