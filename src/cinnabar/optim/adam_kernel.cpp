@@ -17,12 +17,10 @@ void step_span(const AdamArrays& arrays, int64_t begin, int64_t end,
   float* __restrict__ means = arrays.means;
   float* __restrict__ squares = arrays.squares;
   float* __restrict__ largest = arrays.largest;
-  const float new_mean = 1.0F - c.beta1;
-  const float new_square = 1.0F - c.beta2;
   for (int64_t i = begin; i < end; ++i) {
     const float gradient = gradients[i] + c.decay * values[i];
-    const float mean = means[i] + new_mean * (gradient - means[i]);
-    const float square = c.beta2 * squares[i] + new_square * gradient * gradient;
+    const float mean = means[i] + c.new_mean * (gradient - means[i]);
+    const float square = c.beta2 * squares[i] + c.new_square * gradient * gradient;
     float root = square;
     if constexpr (kHasLargest) {
       root = std::max(largest[i], square);

@@ -7,8 +7,10 @@ namespace cinnabar::optim {
 
 // fp32 copies of one step's numbers.
 struct AdamCoefficients {
-  float beta1 = 0.9F;
+  // 1 - beta is rounded once: from a rounded beta it would be off by 1e-5 of itself.
+  float new_mean = 0.1F;  // 1 - beta1
   float beta2 = 0.999F;
+  float new_square = 0.001F;  // 1 - beta2
   float eps = 1e-8F;
   float keep = 1.0F;        // factor on the parameter: 1 - lr * decay when the decay is decoupled
   float decay = 0.0F;       // share of the parameter that joins the gradient, else

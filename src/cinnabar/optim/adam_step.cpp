@@ -73,8 +73,9 @@ class Adam : public Optimizer {
   void step_on_cpu(const ParameterGroup& group, const Moments& moments, double rate) const {
     const double step = moments.step.item<double>();
     const bool is_decoupled = kind_ == WeightDecay::Decoupled;
-    const AdamCoefficients coefficients{.beta1 = static_cast<float>(beta1_),
+    const AdamCoefficients coefficients{.new_mean = static_cast<float>(1.0 - beta1_),
                                         .beta2 = static_cast<float>(beta2_),
+                                        .new_square = static_cast<float>(1.0 - beta2_),
                                         .eps = static_cast<float>(eps_),
                                         .keep = is_decoupled ? static_cast<float>(1.0 - rate * weight_decay_) : 1.0F,
                                         .decay = is_decoupled ? 0.0F : static_cast<float>(weight_decay_),
