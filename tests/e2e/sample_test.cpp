@@ -57,5 +57,5 @@ TEST_CASE("previews_of_a_training_have_the_names_of_the_reference") {
   const auto pictures = pictures_in(program.folder() / "out" / "sample");
   REQUIRE(pictures.size() == 2);
   for (const auto& path : pictures) CHECK(path.filename().string().starts_with("net_000002_0"));
-  CHECK(ended.text.find("line 3") != std::string::npos);
+  CHECK(ended.text.find("prompts.txt:3") != std::string::npos);
 }

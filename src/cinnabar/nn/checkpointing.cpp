@@ -27,6 +27,15 @@ struct Recipe : torch::CustomClassHolder {
 
 constexpr const char* kRecipe = "recipe";
 
+// The segment's inputs as leaves of a graph of its own.
+variable_list leaves_of(const variable_list& inputs, const std::vector<bool>& needs_gradient) {
+  variable_list leaves;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    leaves.push_back(inputs[i].detach().set_requires_grad(needs_gradient[i]));
+  }
+  return leaves;
+}
+
 // Inputs of the node: the segment's inputs, then a scalar that always requires a gradient, so that the node is part of
 // the graph even when only captured parameters are trained.
 class Recompute : public torch::autograd::Function<Recompute> {
@@ -36,7 +45,10 @@ class Recompute : public torch::autograd::Function<Recompute> {
     for (const at::Tensor& input : own) recipe->needs_gradient.push_back(input.requires_grad());
     context->save_for_backward(own);
     context->saved_data[kRecipe] = c10::IValue::make_capsule(recipe);
-    return recipe->segment(own);
+    // With gradients, as in backward, since the library may take another kernel without them and the numbers must be the
+    // same to the bit. The graph of this pass goes at once.
+    const at::AutoGradMode with_gradients(true);
+    return recipe->segment(leaves_of(own, recipe->needs_gradient)).detach();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
@@ -49,10 +61,7 @@ class Recompute : public torch::autograd::Function<Recompute> {
 
     const at::AutoGradMode with_gradients(true);
     const DropoutScope scope(recipe.dropout_key);
-    variable_list leaves;
-    for (size_t i = 0; i < saved.size(); ++i) {
-      leaves.push_back(saved[i].detach().set_requires_grad(recipe.needs_gradient[i]));
-    }
+    const variable_list leaves = leaves_of(saved, recipe.needs_gradient);
     const at::Tensor output = recipe.segment(leaves);
     if (!output.requires_grad()) return result;
     torch::autograd::backward({output}, {gradients[0]});
