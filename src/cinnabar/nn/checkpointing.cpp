@@ -45,8 +45,8 @@ class Recompute : public torch::autograd::Function<Recompute> {
     for (const at::Tensor& input : own) recipe->needs_gradient.push_back(input.requires_grad());
     context->save_for_backward(own);
     context->saved_data[kRecipe] = c10::IValue::make_capsule(recipe);
-    // With gradients, as in backward, since the library may take another kernel without them and the numbers must be the
-    // same to the bit. The graph of this pass goes at once.
+    // With gradients, as in backward, since the library may take another kernel without them and the numbers must be
+    // the same to the bit. The graph of this pass goes at once.
     const at::AutoGradMode with_gradients(true);
     return recipe->segment(leaves_of(own, recipe->needs_gradient)).detach();
   }
