@@ -69,6 +69,9 @@ TEST_CASE("deep_nesting_is_refused_before_parsing") {
   std::string dotted = "a";
   for (int i = 0; i < 3000; ++i) dotted += ".a";
   CHECK_THROWS_AS(check_nesting(dotted + " = 1", "train.toml"), base::Error);
+  std::string numbers = "a = [0.5";
+  for (int i = 0; i < 200; ++i) numbers += ", 0.5";
+  CHECK_NOTHROW(check_nesting(numbers + "]", "train.toml"));
   CHECK_NOTHROW(check_nesting("a = \"" + std::string(3000, '[') + "\"", "train.toml"));
 }
 

@@ -32,8 +32,8 @@ class NestingScan {
     if (c == '"' || c == '\'') quote_ = c;
     if (c == '[' || c == '{') deepest_ = std::max(deepest_, ++depth_);
     if (c == ']' || c == '}') --depth_;
-    // Dotted keys nest tables as well.
-    if (c == '\n') dots_ = 0;
+    // Dotted keys nest tables as well; numbers have dots, too, but a comma or an equal sign between.
+    if (c == '\n' || c == ',' || c == '=') dots_ = 0;
     if (c == '.') deepest_ = std::max(deepest_, ++dots_);
   }
   int deepest() const { return deepest_; }
