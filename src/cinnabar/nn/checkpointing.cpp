@@ -36,6 +36,29 @@ variable_list leaves_of(const variable_list& inputs, const std::vector<bool>& ne
   return leaves;
 }
 
+struct CaughtGradient : torch::CustomClassHolder {
+  at::Tensor value;
+};
+
+constexpr const char* kCaught = "caught";
+
+// The same tensor; its gradient goes to `caught` as it is. A leaf's `.grad` would be brought to the leaf's strides, and
+// a matrix product with other strides rounds otherwise.
+class CatchGradient : public torch::autograd::Function<CatchGradient> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input,
+                            const c10::intrusive_ptr<CaughtGradient>& caught) {
+    context->saved_data[kCaught] = c10::IValue::make_capsule(caught);
+    return at::alias(input);
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto holder = context->saved_data[kCaught].toCapsule();
+    static_cast<CaughtGradient&>(*holder).value = gradients[0];
+    return variable_list(2);
+  }
+};
+
 // Inputs of the node: the segment's inputs, then a scalar that always requires a gradient, so that the node is part of
 // the graph even when only captured parameters are trained.
 class Recompute : public torch::autograd::Function<Recompute> {
@@ -61,12 +84,18 @@ class Recompute : public torch::autograd::Function<Recompute> {
 
     const at::AutoGradMode with_gradients(true);
     const DropoutScope scope(recipe.dropout_key);
-    const variable_list leaves = leaves_of(saved, recipe.needs_gradient);
-    const at::Tensor output = recipe.segment(leaves);
+    variable_list inputs = leaves_of(saved, recipe.needs_gradient);
+    std::vector<c10::intrusive_ptr<CaughtGradient>> caught(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!recipe.needs_gradient[i]) continue;
+      caught[i] = c10::make_intrusive<CaughtGradient>();
+      inputs[i] = CatchGradient::apply(inputs[i], caught[i]);
+    }
+    const at::Tensor output = recipe.segment(inputs);
     if (!output.requires_grad()) return result;
     torch::autograd::backward({output}, {gradients[0]});
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      if (recipe.needs_gradient[i]) result[i + 1] = leaves[i].grad();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (recipe.needs_gradient[i]) result[i + 1] = caught[i]->value;
     }
     return result;
   }
