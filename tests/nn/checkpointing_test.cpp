@@ -115,4 +115,19 @@ TEST_CASE("activations inside are not kept") {
   CHECK(inner.expired());
 }
 
+TEST_CASE("a recomputed segment hands its gradient on with the strides of the plain one") {
+  std::vector<std::vector<int64_t>> strides;
+  for (const bool is_recomputed : {false, true}) {
+    const at::Tensor leaf = at::ones({3, 4}).set_requires_grad(true);
+    const at::Tensor input = leaf * 2.0;
+    input.register_hook([&](const at::Tensor& gradient) { strides.push_back(gradient.strides().vec()); });
+    const Segment transposed = [](const std::vector<at::Tensor>& inputs) { return inputs[0].t(); };
+    (run_segment(is_recomputed, transposed, {input}) * at::arange(12.0).view({4, 3})).sum().backward();
+    CHECK(leaf.grad().equal(2.0 * at::arange(12.0).view({4, 3}).t()));
+  }
+  CHECK(strides.size() == 2);
+  CHECK(strides[0] == std::vector<int64_t>{1, 3});
+  CHECK(strides[0] == strides[1]);
+}
+
 }  // namespace cinnabar::nn
