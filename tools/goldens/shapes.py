@@ -50,7 +50,7 @@ DEFAULT = {
 # What the repository keeps: all kinds of cases in little space.
 SMALL = {
     'sd15': {
-        'unet': {'model_channels': 8, 'channel_mult': [1, 2, 3], 'num_res_blocks': 1, 'attention_at_levels': [1],
+        'unet': {'model_channels': 8, 'channel_mult': [1, 2, 2], 'num_res_blocks': 1, 'attention_at_levels': [1],
                  'transformer_depth': 1, 'context_dim': 12, 'group_norm_groups': 2, 'num_heads': None,
                  'head_counts_per_level': [1, 2, 4]},
         'text_encoder': {'vocab_size': 160, 'hidden_size': 12, 'layers': 2, 'num_heads': 3, 'intermediate_size': 24,
