@@ -18,12 +18,14 @@ struct Entry {
 
 base::Registry<Entry>& entries();
 
-// Adds the entry, and "k_NAME" style aliases that sd-scripts knows.
-bool add_entry(const std::string& name, const Entry& entry, const std::vector<std::string>& aliases);
+// Adds the entry, with the rows that all samplers have, and "k_NAME" style aliases that sd-scripts knows.
+bool add_entry(const std::string& name, Entry entry, const std::vector<std::string>& aliases);
 
 // Rows that several samplers share.
 schema::Option karras_option();
 schema::Option spacing_option();
+schema::Option clip_option();
+schema::Option solver_order_option();
 
 }  // namespace cinnabar::samplers
 

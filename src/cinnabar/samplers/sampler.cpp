@@ -4,6 +4,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "cinnabar/base/random_stream.h"
 #include "cinnabar/samplers/entry.h"
 
@@ -35,7 +37,28 @@ SamplerOptions with_values(SamplerOptions options, const schema::Values& values)
   options.has_karras_sigmas = values.flag("karras_sigmas");
   options.timestep_spacing = values.maybe_text("timestep_spacing").value_or("");
   options.clips_sample = values.flag("clip_sample");
+  options.noise_table = values.maybe_text("sample_noise_table").value_or("auto");
+  options.solver_order = values.maybe_integer("solver_order").value_or(0);
   return options;
+}
+
+std::vector<std::string> unused_options(const std::string& name, const schema::Values& values) {
+  std::vector<std::string> given;
+  for (const char* flag : {"karras_sigmas", "clip_sample"}) {
+    if (values.flag(flag)) given.emplace_back(flag);
+  }
+  if (values.maybe_text("timestep_spacing")) given.emplace_back("timestep_spacing");
+  if (values.maybe_integer("solver_order")) given.emplace_back("solver_order");
+  const std::vector<schema::Option>& rows = entries().at(name).options;
+  std::erase_if(given, [&](const std::string& option) {
+    return std::any_of(rows.begin(), rows.end(), [&](const schema::Option& row) { return row.name == option; });
+  });
+  return given;
+}
+
+std::vector<double> table_shares(const SamplerOptions& options) {
+  const at::Tensor table = options.alphas_cumprod.to(at::kCPU, at::kDouble).contiguous();
+  return {table.const_data_ptr<double>(), table.const_data_ptr<double>() + table.numel()};
 }
 
 std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options) {

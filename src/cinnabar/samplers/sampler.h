@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,19 @@ struct SamplerOptions {
   // contrast.
   bool clips_sample = false;
   int64_t timestep_offset = 0;  // added to the timesteps of "leading"
-  bool ends_at_clean = true;    // ddim: false ends at the first entry of the table, as older models were sampled
+  // Where a run ends: at the clean picture, or (false) at the first entry of the table. Unset: the sampler's own.
+  std::optional<bool> ends_at_clean{};
+  std::string noise_table{};  // "", "auto", "plain" or "zero_terminal": which table the caller is to give
+  int64_t solver_order = 0;   // of the solvers that have several, 1 to 3; 0 is the sampler's own
+  std::string solver_type{};  // a variant of a solver: "heun" of DPM-Solver, "bh1" of UniPC; "" is its own
 };
 
-// Adds karras_sigmas, timestep_spacing and clip_sample of a command's options.
+// Adds karras_sigmas, timestep_spacing, clip_sample, solver_order and sample_noise_table of a command's options.
 SamplerOptions with_values(SamplerOptions options, const schema::Values& values);
+// The names of those that are given but that the sampler `name` does not know.
+std::vector<std::string> unused_options(const std::string& name, const schema::Values& values);
+// The options' table of signal shares.
+std::vector<double> table_shares(const SamplerOptions& options);
 
 // Standard normal noise like `x`, for model call `call`.
 using NoiseFunction = std::function<at::Tensor(int64_t call, const at::Tensor& x)>;

@@ -9,19 +9,10 @@
 
 namespace cinnabar::samplers {
 
-namespace {
-
-std::vector<double> to_vector(const at::Tensor& table) {
-  const at::Tensor values = table.to(at::kCPU, at::kDouble).contiguous();
-  return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
-}
-
-}  // namespace
-
 SigmaSampler::SigmaSampler(const SamplerOptions& options)
     : prediction_(options.prediction),
       spacing_(options.timestep_spacing.empty() ? Spacing::Linspace : spacing_from(options.timestep_spacing)) {
-  const std::vector<double> table = table_sigmas(to_vector(options.alphas_cumprod));
+  const std::vector<double> table = table_sigmas(table_shares(options));
   timesteps_ = spaced_timesteps(spacing_, static_cast<int64_t>(table.size()), options.steps, options.timestep_offset);
   for (const double timestep : timesteps_) sigmas_.push_back(sigma_at(table, timestep));
   if (options.has_karras_sigmas) {
@@ -38,12 +29,12 @@ double SigmaSampler::initial_scale() const {
 }
 
 at::Tensor SigmaSampler::scale_input(const at::Tensor& x, int64_t call) const {
-  return x / std::sqrt(sigma(call) * sigma(call) + 1.0);
+  return x / std::sqrt(input_level(call) * input_level(call) + 1.0);
 }
 
 at::Tensor SigmaSampler::derivative(int64_t call, const at::Tensor& x, const at::Tensor& prediction) const {
   if (prediction_ == Prediction::Epsilon) return prediction;
-  const double level = sigma(call);
+  const double level = input_level(call);
   const double variance = level * level + 1.0;
   const at::Tensor clean = x / variance - prediction * (level / std::sqrt(variance));
   return (x - clean) / level;

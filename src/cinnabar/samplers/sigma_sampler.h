@@ -15,6 +15,8 @@ class SigmaSampler : public Sampler {
   at::Tensor scale_input(const at::Tensor& x, int64_t call) const override;
 
  protected:
+  // The level of the model's input at a call.
+  virtual double input_level(int64_t call) const { return sigma(call); }
   // sigma before and after a call.
   double sigma(int64_t call) const { return sigmas_[static_cast<size_t>(call)]; }
   // d x / d sigma: the noise in x, from the model's prediction at `call`.
