@@ -4,6 +4,8 @@
 #include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "cinnabar/base/error.h"
 
 namespace {
@@ -90,6 +92,157 @@ TEST_CASE("a_rate_of_zero_freezes_the_part") {
   CHECK(groups[0].label == "unet");
   CHECK_FALSE(set.parameters().at(0).value->requires_grad());
   CHECK(set.parameters().at(2).value->requires_grad());
+}
+
+TEST_CASE("text_encoders_with_rates_of_their_own_get_groups_of_their_own") {
+  TinyModel model;
+  nn::Linear second{8, 6};
+  second.weight = at::zeros({6, 8});
+  std::vector<models::AdapterTarget> targets = model.targets();
+  targets[0].name = "lora_te1_fc1";
+  targets.insert(targets.begin() + 1, {"lora_te2_fc1", "text_encoder_2", &second});
+  AdapterSet set("lora", targets, {});
+  const auto apart = set.parameter_groups({.unet = 1e-3, .text_encoder = 9.0, .text_encoders = {2e-4, 1e-4}});
+  REQUIRE(apart.size() == 3);
+  CHECK(apart[0].label == "textencoder 1");
+  CHECK(apart[0].lr == 2e-4);
+  CHECK(apart[1].label == "textencoder 2");
+  CHECK(apart[1].lr == 1e-4);
+  const auto together = set.parameter_groups({.unet = 1e-3, .text_encoders = {2e-4}});
+  REQUIRE(together.size() == 2);
+  CHECK(together[0].label == "textencoder");
+  CHECK(together[0].lr == 2e-4);
+  CHECK(together[0].parameters.size() == 4);
+  const auto first_only = set.parameter_groups({.unet = 1e-3, .text_encoders = {2e-4, 0.0}});
+  REQUIRE(first_only.size() == 2);
+  CHECK(first_only[1].label == "unet");
+  CHECK_FALSE(set.parameters().at(2).value->requires_grad());
+}
+
+TEST_CASE("blocks_have_ranks_groups_and_rates_of_their_own") {
+  TinyModel model;
+  std::vector<models::AdapterTarget> targets = model.targets();
+  targets[1].name = "lora_unet_down_blocks_1_attentions_0_proj_in";  // block 4
+  targets[2].name = "lora_unet_mid_block_resnets_0_conv1";           // block 12
+  AdapterOptions options{.network_dim = 2, .loraplus_unet_lr_ratio = 3.0};
+  options.blocks.dims = std::vector<int64_t>(25, 5);
+  options.blocks.conv_dims = std::vector<int64_t>(25, 1);
+  options.blocks.down = BlockWeights{.curve = "zeros", .added = 0.5};
+  AdapterSet set("lora", targets, options);
+  REQUIRE(set.size() == 3);
+  CHECK(set.parameters().at(0).value->size(0) == 2);  // the text encoder keeps network_dim
+  CHECK(set.parameters().at(2).value->size(0) == 5);
+  CHECK(set.parameters().at(4).value->size(0) == 1);
+  const auto groups = set.parameter_groups({.unet = 1e-3, .text_encoder = 1e-4});
+  REQUIRE(groups.size() == 5);
+  CHECK(groups[1].label == "unet_block4");
+  CHECK(groups[1].lr == doctest::Approx(5e-4));
+  CHECK(groups[2].label == "unet_block4 plus");
+  CHECK(groups[2].lr == doctest::Approx(1.5e-3));
+  CHECK(groups[3].label == "unet_block12");
+  CHECK(groups[3].lr == doctest::Approx(1e-3));
+
+  TinyModel other;
+  targets[0].layer = &other.text;
+  targets[1].layer = &other.attention;
+  targets[2].layer = &other.resnet;
+  options.blocks.down = BlockWeights{.curve = "zeros"};
+  CHECK(AdapterSet("lora", targets, options).size() == 2);
+  CHECK_FALSE(other.attention.has_adapters());
+}
+
+TEST_CASE("blocks_are_refused_for_a_model_that_has_none") {
+  TinyModel model;
+  AdapterOptions options;
+  options.blocks.dims = std::vector<int64_t>(25, 5);
+  CHECK_THROWS_WITH_AS(AdapterSet("lora", model.targets(), options), doctest::Contains("block_dims"), base::Error);
+}
+
+TEST_CASE("norms_over_the_limit_are_scaled_to_it_and_others_left_alone") {
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {.network_dim = 2, .network_alpha = {3.0, true}, .conv_dim = 2});
+  fill(set);
+  const auto norm_of = [](const NamedParameter& down, const NamedParameter& up, double scale) {
+    return up.value->flatten(1).mm(down.value->flatten(1)).norm().item<double>() * scale;
+  };
+  const auto parameters = set.parameters();
+  const double text = norm_of(parameters[0], parameters[1], 1.5);
+  const double unet = norm_of(parameters[2], parameters[3], 1.5);
+  const double conv = norm_of(parameters[4], parameters[5], 0.5);
+  REQUIRE(conv < text * 0.9);
+  const at::Tensor conv_before = parameters[5].value->detach().clone();
+  const double most = conv * 1.01;
+  const auto report = set.limit_norms(most);
+  REQUIRE(report);
+  CHECK(report->scaled == 2);
+  CHECK(report->largest == doctest::Approx(most).epsilon(1e-5));
+  CHECK(report->average == doctest::Approx((2.0 * most + conv) / 3.0).epsilon(1e-5));
+  CHECK(norm_of(parameters[0], parameters[1], 1.5) == doctest::Approx(most).epsilon(1e-5));
+  CHECK(norm_of(parameters[2], parameters[3], 1.5) == doctest::Approx(most).epsilon(1e-5));
+  CHECK(unet > most);
+  CHECK(parameters[5].value->detach().equal(conv_before));
+  CHECK(set.limit_norms(most)->scaled == 0);
+}
+
+TEST_CASE("a_new_adapter_has_norm_0_and_stays_finite") {
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {});
+  const auto report = set.limit_norms(1.0);
+  REQUIRE(report);
+  CHECK(report->scaled == 0);
+  CHECK(report->largest == 0.0);
+  for (const NamedParameter& parameter : set.parameters()) CHECK(parameter.value->isfinite().all().item<bool>());
+}
+
+TEST_CASE("ckpt_files_hold_the_tensors_without_metadata") {
+  const TemporaryFolder folder;
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {.network_dim = 2, .network_alpha = {1.0, true}});
+  fill(set);
+  set.save(folder.path / "a.ckpt", {{"ss_network_dim", "2"}}, at::kHalf);
+  set.save(folder.path / "a.safetensors", {}, at::kHalf);
+  const auto file = formats::Checkpoint::open(folder.path / "a.ckpt");
+  const auto same = formats::Checkpoint::open(folder.path / "a.safetensors");
+  CHECK(file->metadata().empty());
+  REQUIRE(file->tensors().size() == same->tensors().size());
+  for (const auto& [name, view] : same->tensors()) {
+    const formats::TensorView& found = file->at(name);
+    CHECK(found.dtype == view.dtype);
+    CHECK(found.shape == view.shape);
+    CHECK(std::equal(found.bytes.begin(), found.bytes.end(), view.bytes.begin(), view.bytes.end()));
+  }
+}
+
+TEST_CASE("layers_are_found_under_their_diffusers_names_too") {
+  const TemporaryFolder folder;
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {.network_dim = 2});
+  fill(set);
+  set.save(folder.path / "a.safetensors", {});
+  TinyModel other;
+  std::vector<models::AdapterTarget> targets = other.targets();
+  targets[1].diffusers_name = targets[1].name;
+  targets[1].name = "lora_unet_middle_block_1_to_q";
+  LoadReport report;
+  const auto file = formats::Checkpoint::open(folder.path / "a.safetensors");
+  const auto restored = AdapterSet::from_file(targets, *file, {}, &report);
+  CHECK(report.unmatched.empty());
+  CHECK(other.attention.forward(kInput).equal(model.attention.forward(kInput)));
+  CHECK(restored->file_tensors().at(3).first == "lora_unet_middle_block_1_to_q.alpha");
+}
+
+TEST_CASE("a_network_made_from_a_file_has_the_trained_parts_alone") {
+  const TemporaryFolder folder;
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {.network_dim = 3});
+  set.save(folder.path / "a.safetensors", {});
+  TinyModel other;
+  LoadReport report;
+  const auto file = formats::Checkpoint::open(folder.path / "a.safetensors");
+  const auto unet = AdapterSet::from_file(other.targets(), *file, {.train_text_encoder = false}, &report);
+  CHECK(unet->size() == 1);
+  CHECK(report.unmatched.empty());
+  CHECK(unet->parameters().at(0).value->size(0) == 3);
 }
 
 TEST_CASE("a_saved_file_loads_to_the_same_outputs_and_carries_both_hashes") {

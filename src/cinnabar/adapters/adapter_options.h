@@ -3,17 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "cinnabar/adapters/block_options.h"
+#include "cinnabar/adapters/layer_rank.h"
 #include "cinnabar/schema/values.h"
 
 namespace cinnabar::adapters {
-
-// The numerator of the scale alpha / rank. Whole numbers given as such are written as I64 scalars, others as F32, the
-// way the reference tool does (training-math: "alpha dtype follows the value").
-struct Alpha {
-  double value = 1.0;
-  bool is_whole = true;
-};
 
 struct AdapterOptions {
   int64_t network_dim = 4;
@@ -29,11 +26,15 @@ struct AdapterOptions {
   std::optional<double> loraplus_lr_ratio{};  // rate of the up matrices over that of the down matrices
   std::optional<double> loraplus_unet_lr_ratio{};
   std::optional<double> loraplus_text_encoder_lr_ratio{};
+  BlockOptions blocks{};  // ranks and rates by block of the U-Net
+  // What was given and does nothing, in words for the user.
+  std::vector<std::string> notes{};
 };
 
 // Reads network_dim, network_alpha, network_dropout, the same-named options of the kind, network_args ("key=value",
-// which win), network_train_unet_only, network_train_text_encoder_only and seed. Throws Error{Config} that lists every
-// bad entry.
+// which win), network_train_unet_only, network_train_text_encoder_only and seed. With dim_from_weights, ranks, alphas
+// and all network_args but the rates of blocks count for nothing, as in the reference tool; notes say so. Throws
+// Error{Config} that lists every bad entry.
 AdapterOptions adapter_options(const schema::Values& values);
 
 }  // namespace cinnabar::adapters

@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cinnabar/adapters/block_plan.h"
 #include "cinnabar/adapters/layer_adapter.h"
 #include "cinnabar/formats/checkpoint.h"
 #include "cinnabar/models/diffusion_model.h"
@@ -22,7 +24,8 @@ struct NamedParameter {
   at::Tensor* value = nullptr;
 };
 
-// Parameters with one learning rate. `label` is the reference tool's: "textencoder", "unet", with " plus" for LoRA+.
+// Parameters with one learning rate. `label` is the reference tool's: "textencoder", "unet", or "unet_block3" where
+// blocks have rates of their own, with " plus" for LoRA+; "textencoder 1" and so on where the encoders' rates differ.
 struct ParameterGroup {
   std::string label;
   double lr = 0.0;
@@ -32,6 +35,15 @@ struct ParameterGroup {
 struct PartRates {
   double unet = 1e-4;
   double text_encoder = 1e-4;
+  // One rate a text encoder, over `text_encoder` when given; the last one counts for all further encoders.
+  std::vector<double> text_encoders{};
+};
+
+// Norms of the updates of all layers after AdapterSet::limit_norms.
+struct NormReport {
+  int64_t scaled = 0;  // layers that were over the limit
+  double average = 0.0;
+  double largest = 0.0;
 };
 
 struct LoadReport {
@@ -48,7 +60,8 @@ class AdapterSet {
   AdapterSet(const std::string& kind, const std::vector<models::AdapterTarget>& targets, const AdapterOptions& options);
 
   // Makes and attaches what the file holds, with the file's ranks and scales; the kind is found from the keys of each
-  // layer. Several sets may be attached to one model. Throws Error{Format} when no key fits the model.
+  // layer. Of the options, dropouts, the trained parts and the rates of blocks count. Several sets may be attached to
+  // one model. Throws Error{Format} when no key fits the model.
   static std::unique_ptr<AdapterSet> from_file(const std::vector<models::AdapterTarget>& targets,
                                                const formats::Checkpoint& file, const AdapterOptions& options = {},
                                                LoadReport* report = nullptr);
@@ -58,6 +71,8 @@ class AdapterSet {
 
   const std::string& kind() const { return kind_; }
   size_t size() const { return items_.size(); }
+  // What of the options was changed or does nothing, in words for the user.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   // In the reference tool's order: text encoders first, per layer down then up. Without frozen ones.
   std::vector<NamedParameter> parameters();
@@ -69,6 +84,10 @@ class AdapterSet {
 
   // The running step, for dropouts. Also ends training mode: set_step({}) before a preview.
   void set_step(const StepContext& step) { *context_ = step; }
+  // Scales the update of every layer to a Frobenius norm of at most `most` (scale_weight_norms). Nothing when no
+  // layer's kind can do that. Waits for the device.
+  std::optional<NormReport> limit_norms(double most);
+
   // Strength of the whole set, 0 switches it off.
   void set_multiplier(double multiplier);
 
@@ -81,7 +100,8 @@ class AdapterSet {
   std::vector<std::pair<std::string, at::Tensor>> file_tensors(
       std::optional<at::ScalarType> dtype = std::nullopt) const;
   // Adds sshs_model_hash and sshs_legacy_hash to `metadata` and writes a safetensors file. Keys starting with "ss_"
-  // enter the legacy hash. Throws Error{Io} or Error{OutOfSpace}.
+  // enter the legacy hash. Under .ckpt and .pt a torch.save file is written, which holds no metadata. Throws Error{Io}
+  // or Error{OutOfSpace}.
   void save(const std::filesystem::path& path, std::map<std::string, std::string> metadata,
             std::optional<at::ScalarType> dtype = std::nullopt) const;
 
@@ -99,9 +119,16 @@ class AdapterSet {
 
   AdapterSet();
   void attach(const models::AdapterTarget& target, std::shared_ptr<LayerAdapter> adapter);
+  void read_targets(const std::vector<models::AdapterTarget>& targets);
+  std::optional<LayerRank> rank_of(const models::AdapterTarget& target) const;
+  // The group of a parameter, without LoRA+: its label and rate.
+  std::pair<std::string, double> group_of(const NamedParameter& parameter, const PartRates& rates) const;
 
   std::string kind_;
   AdapterOptions options_;
+  std::optional<BlockPlan> blocks_;
+  std::vector<std::string> text_parts_;  // of the model, in its order
+  std::vector<std::string> notes_;
   std::shared_ptr<StepContext> context_;
   std::vector<Item> items_;
 };

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,12 @@ namespace cinnabar::adapters {
 // Suffix ("lora_down.weight") -> tensor, of one layer's adapter.
 using AdapterTensors = std::map<std::string, at::Tensor>;
 
+// 0-d double tensors on the adapter's device, so that nothing waits for the device.
+struct NormLimit {
+  at::Tensor norm;   // of the update of the weight, after scaling
+  at::Tensor ratio;  // what it was scaled by; 1: left alone
+};
+
 class LayerAdapter : public nn::Adapter {
  public:
   // In the reference tool's parameter order. The pointers stay valid while the adapter lives; what they point at may be
@@ -32,6 +39,10 @@ class LayerAdapter : public nn::Adapter {
   // Error{Format} that names the layer when a tensor is missing or has another shape.
   virtual void load(const AdapterTensors& tensors) = 0;
 
+  // Scales the parameters down so that the Frobenius norm of the update at multiplier 1 is at most `most`
+  // (training-math section 17). Nothing: this kind cannot.
+  virtual std::optional<NormLimit> limit_norm(double /*most*/) { return std::nullopt; }
+
   double multiplier = 1.0;  // 0 switches the adapter off
 };
 
@@ -41,11 +52,14 @@ struct LayerRequest {
   const nn::Layer& layer;
   const AdapterOptions& options;
   std::shared_ptr<const StepContext> context;  // never null
+  // For create: what the options give to this layer; nothing leaves it alone, for instance a convolution without
+  // conv_dim.
+  std::optional<LayerRank> rank{};
 };
 
 struct AdapterFactory {
   std::string kind;  // the first of its names
-  // For training. Null: this kind leaves the layer alone, for instance a convolution without conv_dim.
+  // For training. Null: this kind leaves the layer alone.
   std::function<std::shared_ptr<LayerAdapter>(const LayerRequest&)> create;
   // Whether tensors of one layer are of this kind.
   std::function<bool(const AdapterTensors&)> recognises;

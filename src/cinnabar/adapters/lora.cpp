@@ -1,5 +1,6 @@
 // LoRA: y + multiplier * alpha / r * up(down(x)) (Hu et al. 2021), for linear and convolution layers with kohya's file
 // keys.
+#include "cinnabar/adapters/block_options.h"
 #include "cinnabar/adapters/registry.h"
 
 namespace cinnabar::adapters {
@@ -27,6 +28,15 @@ AdapterDescription description() {
            .shown_if = "conv_dim",
            .label = "Convolution alpha",
            .help = "The update of convolutions is scaled by conv_alpha / conv_dim. 0 means the rank."},
+          {.name = "network_dropout",
+           .aliases = {"dropout"},
+           .type = schema::Type::Float,
+           .range = schema::Range{0, 0.99},
+           .typical = schema::Range{0.1, 0.3},
+           .group = "Method",
+           .level = schema::Level::Expert,
+           .label = "Dropout",
+           .help = "The option of the same name, over which this one wins."},
           {.name = "rank_dropout",
            .type = schema::Type::Float,
            .range = schema::Range{0, 0.99},
@@ -45,6 +55,7 @@ AdapterDescription description() {
            .help = "Probability with which a layer's update is left out of a step."},
       }};
   for (const schema::Option& row : lora_plus_options()) lora.options.push_back(row);
+  for (const schema::Option& row : block_option_rows()) lora.options.push_back(row);
   return lora;
 }
 
@@ -74,11 +85,6 @@ constexpr const char* kDown = "lora_down.weight";
 constexpr const char* kUp = "lora_up.weight";
 constexpr const char* kAlpha = "alpha";
 
-struct Rank {
-  int64_t rank = 4;
-  Alpha alpha{};
-};
-
 at::Tensor alpha_scalar(const Alpha& alpha) {
   return alpha.is_whole ? at::scalar_tensor(static_cast<int64_t>(alpha.value), at::kLong)
                         : at::scalar_tensor(alpha.value, at::kFloat);
@@ -86,7 +92,7 @@ at::Tensor alpha_scalar(const Alpha& alpha) {
 
 class LoRA : public LayerAdapter {
  public:
-  LoRA(const LayerRequest& request, const Rank& rank)
+  LoRA(const LayerRequest& request, const LayerRank& rank)
       : name_(request.name),
         shape_(request.layer.shape()),
         context_(request.context),
@@ -145,6 +151,22 @@ class LoRA : public LayerAdapter {
     return {{kAlpha, alpha_}, {kDown, down_.detach()}, {kUp, up_.detach()}};
   }
 
+  // The norm of up down from the r x r products of each with itself, in double, since its parts may cancel:
+  // |up down|^2 = sum((up^T up) * (down down^T)).
+  std::optional<NormLimit> limit_norm(double most) override {
+    const at::NoGradGuard no_grad;
+    const at::Tensor up = up_.flatten(1).to(at::kDouble);      // [out, r]
+    const at::Tensor down = down_.flatten(1).to(at::kDouble);  // [r, in * k * k]
+    const at::Tensor squared = (up.t().mm(up) * down.mm(down.t())).sum().clamp_min(0.0);
+    const at::Tensor norm = squared.sqrt() * std::abs(scale_);
+    const at::Tensor bounded = norm.clamp_min(most / 2.0);
+    const at::Tensor ratio = bounded.clamp_max(most) / bounded;
+    const at::Tensor root = ratio.sqrt();
+    down_.mul_(root.to(down_.scalar_type()));
+    up_.mul_(root.to(up_.scalar_type()));
+    return NormLimit{norm * ratio, ratio};
+  }
+
   void load(const AdapterTensors& tensors) override {
     const at::NoGradGuard no_grad;
     copy(tensors, kDown, down_);
@@ -166,10 +188,11 @@ class LoRA : public LayerAdapter {
     const bool has_rank = source.dim() >= 2 && source.size(0) == target.size(0) && source.size(1) == target.size(1);
     const bool is_same = source.sizes() == target.sizes() || (has_rank && source.numel() == target.numel());
     if (!is_same) {
-      throw base::Error(base::ErrorCode::Format, "adapter tensor " + name_ + "." + suffix + " has shape " +
-                                                     c10::str(source.sizes()) + " in the file, the layer expects " +
-                                                     c10::str(target.sizes()) +
-                                                     ": was the file made with another rank or for another model?");
+      throw base::Error(base::ErrorCode::Format,
+                        "adapter tensor " + name_ + "." + suffix + " has shape " + c10::str(source.sizes()) +
+                            " in the file, the layer expects " + c10::str(target.sizes()) +
+                            ": was the file made with another rank (dim_from_weights takes the file's) or for "
+                            "another model?");
     }
     target.copy_(source.reshape(target.sizes()));
   }
@@ -184,16 +207,10 @@ class LoRA : public LayerAdapter {
   at::Tensor up_;
 };
 
-// Ranks: convolutions larger than 1x1 take conv_dim, everything else network_dim, also in the blocks that conv_dim
-// adds.
 std::shared_ptr<LayerAdapter> create(const LayerRequest& request) {
-  const AdapterOptions& options = request.options;
-  const bool is_large = request.layer.shape().kernel > 1;
-  if ((request.is_extended || is_large) && !options.conv_dim) return nullptr;
-  const Rank rank =
-      is_large ? Rank{*options.conv_dim, options.conv_alpha} : Rank{options.network_dim, options.network_alpha};
-  auto adapter = std::make_shared<LoRA>(request, rank);
-  adapter->initialise(options.seed);
+  if (!request.rank) return nullptr;
+  auto adapter = std::make_shared<LoRA>(request, *request.rank);
+  adapter->initialise(request.options.seed);
   return adapter;
 }
 
@@ -209,7 +226,7 @@ std::shared_ptr<LayerAdapter> restore(const LayerRequest& request, const Adapter
                                                    c10::str(down.sizes()) +
                                                    " in the file, expected a rank above 0 first");
   }
-  auto adapter = std::make_shared<LoRA>(request, Rank{.rank = down.size(0)});
+  auto adapter = std::make_shared<LoRA>(request, LayerRank{.rank = down.size(0)});
   adapter->load(tensors);
   return adapter;
 }

@@ -81,12 +81,14 @@ std::string warmup_text(const schema::Value& value) {
   return python_float(std::stod(*text) / 100.0);
 }
 
-// Networks with one group for all text encoders have one number: the first of the list.
+// Networks with one group for all text encoders have one number; where the encoders' rates differ it is the list.
 std::string text_encoder_lr(const schema::Values& values) {
   const schema::Value& raw = values.raw("text_encoder_lr");
-  if (const auto* list = std::get_if<std::vector<double>>(&raw))
-    return list->empty() ? "None" : python_float(list->front());
-  return python_str(raw);
+  const auto* list = std::get_if<std::vector<double>>(&raw);
+  if (list == nullptr) return python_str(raw);
+  if (list->empty()) return "None";
+  const bool is_same = std::all_of(list->begin(), list->end(), [&](double rate) { return rate == list->front(); });
+  return is_same ? python_float(list->front()) : python_str(raw);
 }
 
 // {"conv_dim": "8", "dropout": null}: the given texts, and network_dropout as a number.
@@ -177,6 +179,7 @@ Metadata training_metadata(const TrainingFacts& facts, const schema::Values& val
     metadata["ss_training_finished_at"] = python_float(save.finished_at_s);
     metadata["ss_steps"] = std::to_string(save.steps);
     metadata["ss_epoch"] = std::to_string(save.epoch);
+    if (save.ema) metadata["cinnabar_ema"] = *save.ema;
   }
   metadata.merge(modelspec_metadata(facts, values, "lora", save.finished_at_s));
   return metadata;

@@ -89,6 +89,8 @@ struct SavePoint {
   double finished_at_s = 0.0;  // Unix time
   int64_t steps = 0;           // optimizer steps
   int64_t epoch = 0;           // epoch saves: 1-based number of the finished epoch; step saves: epochs completed
+  // How the weights were averaged over the run, for the entry cinnabar_ema; nothing for weights of one step.
+  std::optional<std::string> ema{};
 };
 
 // All ss_* and modelspec.* texts of a network file, without the sshs_* hashes (AdapterSet::save adds them). `values`
