@@ -88,15 +88,24 @@ TEST_CASE("without_a_file_the_class_tokens_are_used") {
 TEST_CASE("face_coordinates_in_the_name_are_left_out") {
   const PictureFolder folder;
   folder.write("face.txt", "a face");
-  CHECK(folder.read("face_10_20_30_40.png").value().text == "a face");
+  const CaptionFileOptions faces = {.extension = "txt", .has_face_names = true};
+  CHECK(folder.read("face_10_20_30_40.png", faces).value().text == "a face");
   folder.write("face_10_20_30_40.txt", "its own");
-  CHECK(folder.read("face_10_20_30_40.png").value().text == "its own");
+  CHECK(folder.read("face_10_20_30_40.png", faces).value().text == "its own");
+}
+
+TEST_CASE("a_picture_with_underscores_takes_no_other_pictures_caption") {
+  const PictureFolder folder;
+  folder.write("photo.txt", "another picture");
+  CHECK(folder.read("photo_1_2_3_4.png").value().text.empty());
 }
 
 TEST_CASE("candidates_stay_in_the_folder_of_the_picture") {
   CHECK(caption_candidates("x/a.png", ".txt") == std::vector<fs::path>{"x/a.txt"});
-  CHECK(caption_candidates("x_y/a_1_2_3.png", "txt") == std::vector<fs::path>{"x_y/a_1_2_3.txt"});
-  CHECK(caption_candidates("x_y/a_1_2_3_4.png", "txt") == std::vector<fs::path>{"x_y/a_1_2_3_4.txt", "x_y/a.txt"});
+  CHECK(caption_candidates("x_y/a_1_2_3.png", "txt", true) == std::vector<fs::path>{"x_y/a_1_2_3.txt"});
+  CHECK(caption_candidates("x_y/a_1_2_3_4.png", "txt", true) ==
+        std::vector<fs::path>{"x_y/a_1_2_3_4.txt", "x_y/a.txt"});
+  CHECK(caption_candidates("x_y/a_1_2_3_4.png", "txt") == std::vector<fs::path>{"x_y/a_1_2_3_4.txt"});
 }
 
 }  // namespace

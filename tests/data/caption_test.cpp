@@ -64,7 +64,8 @@ TEST_CASE("wildcards_choose_a_line_and_alternatives") {
 
 TEST_CASE("shuffling_keeps_the_leading_tags_and_joins_with_comma_and_space") {
   CHECK(process("a,b , c,,d", {.shuffle_caption = true, .keep_tokens = 1}) == "a, d, , c, b");
-  CHECK(process("a. b. c", {.shuffle_caption = true, .caption_separator = "."}) == "c, b, a");
+  CHECK(process("a. b. c", {.shuffle_caption = true, .caption_separator = "."}) == "c. b. a");
+  CHECK(process("a. b. c", {.shuffle_caption = true, .caption_separator = ".", .caption_joiner = ", "}) == "c, b, a");
   CHECK(process("a, b", {.shuffle_caption = true, .keep_tokens = 9}) == "a, b");
   CHECK(process(" a , b ", {}) == " a , b ");
 }
@@ -122,6 +123,33 @@ TEST_CASE("names_the_options_that_forbid_cached_text_states") {
   CHECK(varying_caption_options({.caption_prefix = "x", .keep_tokens = 2}).empty());
   CHECK(varying_caption_options({.caption_dropout_rate = 0.1, .shuffle_caption = true}) ==
         std::vector<std::string>{"caption_dropout_rate", "shuffle_caption"});
+}
+
+TEST_CASE("the_separator_is_kept_when_tags_are_shuffled") {
+  const CaptionOptions options{.shuffle_caption = true, .caption_separator = ";"};
+  CHECK(process("a; b; c", options) == "c; b; a");
+  CHECK(process("a | b", {.shuffle_caption = true, .caption_separator = " | "}) == "b | a");
+}
+
+TEST_CASE("the_line_policy_decides_which_part_of_a_long_caption_is_used") {
+  const std::string caption = "a, b\nc, d,\ne";
+  CHECK(process(caption, {}) == "a, b");
+  CHECK(process(caption, {.caption_prefix = "x", .caption_lines = CaptionLines::First}) == "x a, b");
+  CHECK(process(caption, {.caption_lines = CaptionLines::Join}) == "a, b, c, d, e");
+  CHECK(process(caption, {.caption_prefix = "x", .caption_suffix = "y", .caption_lines = CaptionLines::Join}) ==
+        "x a, b, c, d, e y");
+  std::set<std::string> seen;
+  for (uint64_t sample = 0; sample < 60; ++sample) {
+    StreamCaptionRandom random(3, 1, sample);
+    seen.insert(
+        process_caption(caption, {.caption_prefix = "x", .caption_lines = CaptionLines::Random}, {}, {}, random));
+  }
+  CHECK(seen == std::set<std::string>{"x a, b", "x c, d,", "x e"});
+  CHECK(varying_caption_options({.caption_lines = CaptionLines::Random}) == std::vector<std::string>{"caption_lines"});
+  CHECK_FALSE(uses_all_lines({}));
+  CHECK(uses_all_lines({.enable_wildcard = true}));
+  CHECK(uses_all_lines({.caption_lines = CaptionLines::Join}));
+  CHECK_FALSE(uses_all_lines({.enable_wildcard = true, .caption_lines = CaptionLines::First}));
 }
 
 }  // namespace

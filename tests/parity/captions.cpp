@@ -28,6 +28,8 @@ class FixedRandom : public data::CaptionRandom {
 
 data::CaptionOptions options_of(const Json& subset) {
   data::CaptionOptions options;
+  // The reference joins tags by comma and space, whatever separated them.
+  options.caption_joiner = ", ";
   size_t known = 0;
   const auto read = [&](const char* name, auto& value) {
     if (!subset.contains(name)) return;

@@ -6,7 +6,7 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/data/batch_plan.h"
-#include "cinnabar/data/dataset_scan.h"
+#include "cinnabar/data/regularisation.h"
 #include "cinnabar/plan/steps.h"
 #include "parity/reporter.h"
 

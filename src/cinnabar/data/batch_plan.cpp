@@ -5,6 +5,7 @@
 #include <span>
 
 #include "cinnabar/base/random_stream.h"
+#include "cinnabar/data/regularisation.h"
 
 namespace cinnabar::data {
 
@@ -16,11 +17,12 @@ using base::RandomStream;
 // Keys of the shuffles of an epoch: 0 for the batches, then one a bucket.
 constexpr uint64_t kBatchesKey = 0;
 
-std::map<Size, std::vector<BatchItem>> items_by_bucket(const Dataset& dataset, uint64_t& next_item) {
+std::map<Size, std::vector<BatchItem>> items_by_bucket(const Dataset& dataset, const std::vector<int64_t>& repeats,
+                                                       uint64_t& next_item) {
   std::map<Size, std::vector<BatchItem>> buckets;
   for (size_t i = 0; i < dataset.samples.size(); ++i) {
     const Sample& sample = dataset.samples[i];
-    for (int64_t occurrence = 0; occurrence < sample.repeats; ++occurrence) {
+    for (int64_t occurrence = 0; occurrence < repeats.at(i); ++occurrence) {
       buckets[sample.bucket.bucket].push_back({.sample = i, .occurrence = occurrence, .item = next_item++});
     }
   }
@@ -48,13 +50,25 @@ int64_t batch_count(const std::vector<Dataset>& datasets) {
   return count;
 }
 
+int64_t batch_count(const std::vector<Dataset>& datasets, uint64_t seed, uint64_t epoch) {
+  int64_t count = 0;
+  for (const Dataset& dataset : datasets) {
+    const std::vector<int64_t> repeats = repeats_in_epoch(dataset, seed, epoch);
+    std::map<Size, int64_t> items;
+    for (size_t i = 0; i < repeats.size(); ++i) items[dataset.samples[i].bucket.bucket] += repeats[i];
+    const int64_t batch_size = dataset.options.batch_size;
+    for (const auto& [size, number] : items) count += (number + batch_size - 1) / batch_size;
+  }
+  return count;
+}
+
 std::vector<Batch> plan_epoch(const std::vector<Dataset>& datasets, uint64_t seed, uint64_t epoch) {
   std::vector<Batch> batches;
   uint64_t next_item = 0;
   uint64_t next_bucket = kBatchesKey + 1;
   for (size_t d = 0; d < datasets.size(); ++d) {
     const auto batch_size = static_cast<size_t>(datasets[d].options.batch_size);
-    for (auto& [size, items] : items_by_bucket(datasets[d], next_item)) {
+    for (auto& [size, items] : items_by_bucket(datasets[d], repeats_in_epoch(datasets[d], seed, epoch), next_item)) {
       RandomStream order(seed, Purpose::Shuffle, epoch, next_bucket++);
       order.shuffle(std::span(items));
       for (BatchItem& item : items) {

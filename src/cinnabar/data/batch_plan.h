@@ -11,7 +11,7 @@ namespace cinnabar::data {
 // One occurrence of a sample in an epoch.
 struct BatchItem {
   size_t sample = 0;       // index into Dataset::samples
-  int64_t occurrence = 0;  // below Sample::repeats
+  int64_t occurrence = 0;  // below its repeats in this epoch
   uint64_t item = 0;       // number of this occurrence over all data sets: the key of its random streams
   bool is_flipped = false;
   friend bool operator==(const BatchItem&, const BatchItem&) = default;
@@ -30,11 +30,13 @@ struct BucketCount {
   friend bool operator==(const BucketCount&, const BucketCount&) = default;
 };
 
-// Ascending by size.
+// Of the first epoch, ascending by size.
 std::vector<BucketCount> bucket_counts(const Dataset& dataset);
 
-// Batches in an epoch: for each bucket the items by batch_size, the last one short. The same for every epoch.
+// Batches in the first epoch: for each bucket the items by batch_size, the last one short. Later epochs have as many,
+// but for data sets whose regularisation pictures change from epoch to epoch (regularisation.h).
 int64_t batch_count(const std::vector<Dataset>& datasets);
+int64_t batch_count(const std::vector<Dataset>& datasets, uint64_t seed, uint64_t epoch);
 
 // All batches of an epoch (from 1) in the order of training. Each occurrence of each sample stands in exactly one.
 // In a bucket the items are shuffled and cut into batches; then the batches of all data sets are shuffled.

@@ -102,6 +102,45 @@ size_t warmed_up_count(size_t count, const CaptionOptions& options, const Captio
   return static_cast<size_t>(std::clamp(tags, 0.0, static_cast<double>(count)));
 }
 
+std::string joiner_of(const CaptionOptions& options) {
+  if (!options.caption_joiner.empty()) return options.caption_joiner;
+  const std::string& separator = options.caption_separator;
+  const bool ends_blank = separator.ends_with(' ') || separator.ends_with('\n') || separator.ends_with('\t');
+  return ends_blank ? separator : separator + " ";
+}
+
+std::string joined_lines(std::string_view text, const CaptionOptions& options) {
+  const std::string joiner = joiner_of(options);
+  std::string result;
+  for (const std::string_view line : split(text, "\n")) {
+    const std::string_view stripped = text::strip(line);
+    if (stripped.empty()) continue;
+    // A line that ends in the separator already has its own.
+    const std::string_view separator = text::strip(options.caption_separator);
+    const bool has_own = !separator.empty() && text::strip(result).ends_with(separator);
+    if (!result.empty()) result += has_own ? " " : joiner;
+    result += stripped;
+  }
+  return result;
+}
+
+// The line that an explicit policy takes. sd-scripts' own way puts prefix and suffix on first, and comes later.
+std::string chosen_line(std::string_view text, const CaptionOptions& options, CaptionRandom& random) {
+  switch (options.caption_lines) {
+    case CaptionLines::Reference:
+      break;
+    case CaptionLines::First:
+      return std::string(text.substr(0, text.find('\n')));
+    case CaptionLines::Random: {
+      const std::vector<std::string_view> lines = split(text, "\n");
+      return std::string(lines.size() == 1 ? lines[0] : lines.at(random.choice(lines.size())));
+    }
+    case CaptionLines::Join:
+      return joined_lines(text, options);
+  }
+  return std::string(text);
+}
+
 std::string process_tags(std::string_view caption, const CaptionOptions& options, const CaptionMoment& moment,
                          CaptionRandom& random) {
   if (options.caption_separator.empty())
@@ -114,12 +153,12 @@ std::string process_tags(std::string_view caption, const CaptionOptions& options
   if (options.caption_tag_dropout_rate > 0.0)
     std::erase_if(tags.flexible,
                   [&](const std::string&) { return random.uniform() < options.caption_tag_dropout_rate; });
+  const std::string joiner = joiner_of(options);
   std::string result;
   bool is_first = true;
   for (const std::vector<std::string>* part : {&tags.fixed, &tags.flexible, &tags.suffix}) {
     for (const std::string& tag : *part) {
-      // Always comma and space, whatever the separator is.
-      if (!is_first) result += ", ";
+      if (!is_first) result += joiner;
       is_first = false;
       result += tag;
     }
@@ -146,7 +185,7 @@ void StreamCaptionRandom::shuffle(std::span<std::string> tags) { order_.shuffle(
 
 std::string process_caption(std::string_view caption, const CaptionOptions& options, const CaptionMoment& moment,
                             std::span<const CaptionReplacement> replacements, CaptionRandom& random) {
-  std::string text(caption);
+  std::string text = chosen_line(caption, options, random);
   if (!options.caption_prefix.empty()) text = options.caption_prefix + " " + text;
   if (!options.caption_suffix.empty()) text += " " + options.caption_suffix;
   if (is_dropped(options, moment, random)) return {};
@@ -170,6 +209,18 @@ std::string process_caption(std::string_view caption, const CaptionOptions& opti
   return text;
 }
 
+std::optional<CaptionLines> caption_lines_from(std::string_view name) {
+  if (name == "first") return CaptionLines::First;
+  if (name == "random") return CaptionLines::Random;
+  if (name == "join") return CaptionLines::Join;
+  return std::nullopt;
+}
+
+bool uses_all_lines(const CaptionOptions& options) {
+  return options.caption_lines == CaptionLines::Random || options.caption_lines == CaptionLines::Join ||
+         (options.caption_lines == CaptionLines::Reference && options.enable_wildcard);
+}
+
 std::vector<std::string> varying_caption_options(const CaptionOptions& options) {
   std::vector<std::string> names;
   const auto add = [&](bool varies, const char* name) {
@@ -181,6 +232,7 @@ std::vector<std::string> varying_caption_options(const CaptionOptions& options) 
   add(options.enable_wildcard, "enable_wildcard");
   add(options.shuffle_caption, "shuffle_caption");
   add(options.token_warmup_step > 0.0, "token_warmup_step");
+  add(options.caption_lines == CaptionLines::Random, "caption_lines");
   return names;
 }
 

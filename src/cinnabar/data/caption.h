@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,14 @@
 #include "cinnabar/base/random_stream.h"
 
 namespace cinnabar::data {
+
+// Which part of a caption of several lines is used.
+enum class CaptionLines {
+  Reference,  // as sd-scripts: the first line, or with enable_wildcard one drawn anew each time
+  First,
+  Random,  // one line, drawn anew each time
+  Join,    // all lines as one, as if they were tags
+};
 
 // Names are sd-scripts'. Zero and empty switch a step off.
 struct CaptionOptions {
@@ -26,7 +35,15 @@ struct CaptionOptions {
   std::string secondary_separator{};
   int64_t token_warmup_min = 1;    // tags at step 0 of the warm-up
   double token_warmup_step = 0.0;  // steps until all tags are there; below 1: a share of max_train_steps
+  CaptionLines caption_lines = CaptionLines::Reference;
+  // Between tags after shuffling or dropping. Empty: caption_separator with a space. sd-scripts always puts ", ".
+  std::string caption_joiner{};
 };
+
+// "first", "random", "join". Anything else: nothing.
+std::optional<CaptionLines> caption_lines_from(std::string_view name);
+// Whether a caption file is read with all its lines.
+bool uses_all_lines(const CaptionOptions& options);
 
 // When the caption is drawn.
 struct CaptionMoment {

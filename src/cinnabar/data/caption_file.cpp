@@ -42,7 +42,9 @@ base::Error not_utf8(const fs::path& file, std::string_view bytes, size_t at) {
                                      (is_utf16 ? " (this file looks like UTF-16)" : "")};
 }
 
-base::Result<Caption> read_file(const fs::path& file, bool keeps_lines) {
+}  // namespace
+
+base::Result<Caption> read_caption_file(const fs::path& file, bool keeps_lines) {
   std::string content;
   try {
     content = base::read_file(file, kMaxCaptionBytes);
@@ -75,13 +77,11 @@ base::Result<Caption> read_file(const fs::path& file, bool keeps_lines) {
   return caption;
 }
 
-}  // namespace
-
-std::vector<fs::path> caption_candidates(const fs::path& picture, std::string_view extension) {
+std::vector<fs::path> caption_candidates(const fs::path& picture, std::string_view extension, bool has_face_names) {
   const std::string suffix = (extension.starts_with('.') ? "" : ".") + std::string(extension);
   const std::string base = (picture.parent_path() / picture.stem()).string();
   std::vector<fs::path> candidates = {base + suffix};
-  if (std::ranges::count(base, '_') < 4) return candidates;
+  if (!has_face_names || std::ranges::count(base, '_') < 4) return candidates;
   size_t end = base.size();
   for (int part = 0; part < 4; ++part) end = base.rfind('_', end - 1);
   const fs::path without_face = base.substr(0, end) + suffix;
@@ -90,9 +90,9 @@ std::vector<fs::path> caption_candidates(const fs::path& picture, std::string_vi
 }
 
 base::Result<Caption> read_caption(const fs::path& picture, const CaptionFileOptions& options) {
-  for (const fs::path& file : caption_candidates(picture, options.extension)) {
+  for (const fs::path& file : caption_candidates(picture, options.extension, options.has_face_names)) {
     std::error_code ignored;  // a place that cannot be looked at holds no caption
-    if (fs::is_regular_file(file, ignored)) return read_file(file, options.keeps_lines);
+    if (fs::is_regular_file(file, ignored)) return read_caption_file(file, options.keeps_lines);
   }
   if (!options.class_tokens.empty()) return Caption{.text = options.class_tokens, .origin = CaptionOrigin::ClassTokens};
   return Caption{};

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cinnabar/data/bucket.h"
@@ -24,6 +25,9 @@ struct SubsetOptions {
   // Unset: ".caption", and where that file is missing ".txt".
   std::optional<std::string> caption_extension{};
   CaptionOptions caption{};
+  bool has_face_names = false;    // captions of name_1_2_3_4.png (face coordinates) may lie in name.txt
+  bool skip_uncaptioned = false;  // pictures without a caption are left out
+  bool recursive = false;         // with the folders below
   bool flip_aug = false;  // mirrored left to right in half of the draws
   bool color_aug = false;
   bool random_crop = false;
@@ -36,6 +40,9 @@ struct SubsetOptions {
   std::string custom_attributes{};                      // a JSON object, passed through to the batch
 };
 
+// Three bytes, R G B.
+using Colour = std::array<uint8_t, 3>;
+
 struct DatasetOptions {
   BucketOptions bucket{};
   int64_t batch_size = 1;
@@ -43,6 +50,9 @@ struct DatasetOptions {
   double validation_split = 0.0;
   std::optional<int64_t> validation_seed{};
   std::optional<Interpolation> resize_interpolation{};
+  // What transparent parts are laid over. Unset: the colour stored beneath them shows, as in sd-scripts. Pictures of
+  // alpha_mask subsets keep it too, since there the mask takes care of it.
+  std::optional<Colour> background = Colour{255, 255, 255};
   std::vector<SubsetOptions> subsets{};
 };
 
@@ -52,12 +62,23 @@ enum class Severity {
   Error,    // the run cannot start
 };
 
+// What became of what was found.
+enum class Treatment {
+  Used,     // as it is
+  Fixed,    // mended or read in another way
+  LeftOut,  // a picture, caption or folder that the user may expect in the run
+  Blocks,   // the run cannot start
+};
+std::string_view to_string(Treatment treatment);
+
 // One finding of a scan. Findings are gathered, never thrown one by one.
 struct Issue {
   Severity severity = Severity::Warning;
   std::filesystem::path path;
   std::string message;  // what was found
   std::string action;   // what is done about it: "left out", "used with class tokens", ...
+  Treatment treatment = Treatment::Used;
+  std::string kind{};  // stable name, for programs and for summaries: "cut_off", "no_caption", ...
 };
 
 struct Sample {
@@ -66,19 +87,24 @@ struct Sample {
   BucketChoice bucket;
   std::string caption;  // as read, before process_caption
   CaptionOrigin caption_origin = CaptionOrigin::None;
-  int64_t repeats = 1;  // occurrences in an epoch, after balancing
+  int64_t repeats = 1;  // occurrences in the first epoch, after balancing (regularisation.h); 0: in a later one
   bool is_reg = false;
   size_t subset = 0;  // index into DatasetOptions::subsets
+  // Picture whose red channel weighs the loss (conditioning_data_dir); empty: none.
+  std::filesystem::path mask{};
 };
 
 struct Dataset {
   DatasetOptions options;
-  std::vector<Sample> samples;  // by subset, then by name; reg pictures that are never reached are not in it
+  std::vector<Sample> samples;  // by subset, then by name
   std::vector<Issue> issues;    // in the order of subsets and names
 
   bool has_errors() const;
-  // Sum of repeats: pictures seen in an epoch.
+  // Sum of repeats: pictures seen in the first epoch.
   int64_t item_count() const;
 };
+
+// Takes samples out, by index, and balances regularisation pictures anew.
+void remove_samples(Dataset& dataset, const std::vector<size_t>& indices);
 
 }  // namespace cinnabar::data

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <thread>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/folder_dataset.h"
-#include "cinnabar/data/picture_probe.h"
+#include "cinnabar/data/picture_scan.h"
 
 namespace cinnabar::data {
 
@@ -16,153 +17,104 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A picture enlarged more than this in each direction looks soft, and is reported.
-constexpr double kLargestEnlargement = 2.0;
-
 struct Candidate {
   fs::path path;
   size_t subset = 0;
 };
 
-// What one picture gives; filled by whichever thread takes it.
-struct Finding {
-  std::optional<Sample> sample;
-  std::vector<Issue> issues;
-  bool is_caption_from_txt = false;
-  bool has_empty_caption_file = false;
+struct Candidates {
+  std::vector<Candidate> pictures;
+  std::vector<SubsetPlace> places;  // by subset
 };
 
-bool is_empty_file(const fs::path& picture, const std::string& extension) {
-  for (const fs::path& file : caption_candidates(picture, extension)) {
-    std::error_code ignored;
-    if (fs::is_regular_file(file, ignored)) return fs::file_size(file, ignored) == 0;
-  }
-  return false;
-}
-
-// False: the caption cannot be used, so that the picture is left out.
-bool find_caption(const SubsetOptions& subset, Sample& sample, Finding& finding) {
-  std::vector<std::string> extensions = {subset.caption_extension.value_or(".caption")};
-  if (!subset.caption_extension) extensions.push_back(".txt");
-  sample.caption = subset.class_tokens;
-  sample.caption_origin = subset.class_tokens.empty() ? CaptionOrigin::None : CaptionOrigin::ClassTokens;
-  for (const std::string& extension : extensions) {
-    if (is_empty_file(sample.path, extension)) {
-      finding.has_empty_caption_file = true;
-      return true;
-    }
-    const auto caption =
-        read_caption(sample.path, {.extension = extension, .keeps_lines = subset.caption.enable_wildcard});
-    if (!caption) {
-      finding.issues.push_back(
-          {Severity::Warning, sample.path, "its caption cannot be used: " + caption.error().message(), "left out"});
-      return false;
-    }
-    if (caption.value().origin != CaptionOrigin::File) continue;
-    if (caption.value().had_byte_order_mark) {
-      finding.issues.push_back(
-          {Severity::Info, caption.value().file, "begins with a byte order mark", "read without it"});
-    }
-    sample.caption = caption.value().text;
-    sample.caption_origin = CaptionOrigin::File;
-    finding.is_caption_from_txt = !subset.caption_extension && extension == ".txt";
-    return true;
-  }
-  return true;
-}
-
-// Larger than 1: the picture has to grow to cover its bucket.
-double enlargement(const Sample& sample) {
-  return std::min(static_cast<double>(sample.bucket.resized.width) / static_cast<double>(sample.size.width),
-                  static_cast<double>(sample.bucket.resized.height) / static_cast<double>(sample.size.height));
-}
-
-Finding examine(const Candidate& candidate, const SubsetOptions& subset, const BucketRule& rule) {
-  Finding finding;
-  try {
-    const PictureInfo info = probe_picture(candidate.path);
-    for (const std::string& note : info.notes) finding.issues.push_back({Severity::Info, candidate.path, note, "used"});
-    if (info.is_cut_off) {
-      finding.issues.push_back({Severity::Warning, candidate.path, "the end of the file seems to be missing",
-                                "used if it can be decoded, else left out"});
-    }
-    Sample sample{.path = candidate.path,
-                  .size = info.upright,
-                  .bucket = rule.choose(info.upright),
-                  .repeats = subset.num_repeats,
-                  .is_reg = subset.is_reg,
-                  .subset = candidate.subset};
-    if (!find_caption(subset, sample, finding)) return finding;
-    const double factor = enlargement(sample);
-    if (factor > kLargestEnlargement) {
-      finding.issues.push_back(
-          {Severity::Warning, candidate.path,
-           "its " + to_string(sample.size) + " pixels are few for a bucket of " + to_string(sample.bucket.bucket),
-           "enlarged " + std::to_string(factor).substr(0, 4) + " times"});
-    }
-    finding.sample = std::move(sample);
-  } catch (const base::Error& error) {
-    finding.issues.push_back({Severity::Warning, candidate.path, error.message(), "left out"});
-  }
-  return finding;
-}
-
-std::vector<Finding> examine_all(const std::vector<Candidate>& candidates, const std::vector<SubsetOptions>& subsets,
-                                 const BucketRule& rule, size_t threads) {
-  std::vector<Finding> findings(candidates.size());
+std::vector<PictureFinding> examine_all(const Candidates& candidates, const std::vector<SubsetOptions>& subsets,
+                                        const BucketRule& rule, const ScanOptions& scan) {
+  const std::vector<Candidate>& pictures = candidates.pictures;
+  std::vector<PictureFinding> findings(pictures.size());
   std::atomic<size_t> next{0};
+  std::atomic<int64_t> done{0};
+  std::mutex telling;
   const auto work = [&] {
-    for (size_t i = next++; i < candidates.size(); i = next++) {
-      findings[i] = examine(candidates[i], subsets[candidates[i].subset], rule);
+    for (size_t i = next++; i < pictures.size(); i = next++) {
+      const size_t subset = pictures[i].subset;
+      findings[i] = scan_picture(pictures[i].path, subsets[subset], candidates.places[subset], rule, scan);
+      if (findings[i].sample) findings[i].sample->subset = subset;
+      const int64_t count = ++done;
+      if (!scan.progress || count % 64 != 0) continue;
+      const std::lock_guard<std::mutex> lock(telling);
+      scan.progress(count, static_cast<int64_t>(pictures.size()));
     }
   };
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+  const size_t threads = scan.threads > 0 ? scan.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> others;
-  for (size_t i = 1; i < std::min(threads, candidates.size()); ++i) others.emplace_back(work);
+  for (size_t i = 1; i < std::min(threads, pictures.size()); ++i) others.emplace_back(work);
   work();
   others.clear();  // joins
   return findings;
 }
 
-// Checks one subset's folder and appends its pictures.
-void list_subset(const DatasetOptions& options, size_t index, std::set<fs::path>& seen,
-                 std::vector<Candidate>& candidates, std::vector<Issue>& issues) {
-  const SubsetOptions& subset = options.subsets[index];
+void report_other_files(const fs::path& folder, const FolderListing& listing, std::vector<Issue>& issues) {
+  for (const auto& [extension, count] : listing.other_files) {
+    const bool is_picture = is_unsupported_picture_extension(extension);
+    issues.push_back({is_picture ? Severity::Warning : Severity::Info, folder,
+                      std::to_string(count) + " files with extension " + extension +
+                          (is_picture ? " are pictures of a kind that this program cannot read; convert them"
+                                      : " are no pictures this program reads"),
+                      "left out", is_picture ? Treatment::LeftOut : Treatment::Used,
+                      is_picture ? "unsupported_pictures" : "other_files"});
+  }
+}
+
+// False: nothing can come from this subset.
+bool check_folder(const SubsetOptions& subset, std::set<fs::path>& seen, std::vector<Issue>& issues) {
   const fs::path& folder = subset.image_dir;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     issues.push_back({Severity::Error, folder, fs::exists(folder, error) ? "not a folder" : "no such folder",
-                      "the run cannot start; correct image_dir"});
-    return;
+                      "the run cannot start; correct image_dir", Treatment::Blocks, "missing_folder"});
+    return false;
   }
   if (subset.num_repeats < 1) {
     issues.push_back({Severity::Warning, folder,
                       "num_repeats = " + std::to_string(subset.num_repeats) + "; expected at least 1",
-                      "the folder is left out"});
-    return;
+                      "the folder is left out", Treatment::LeftOut, "no_repeats"});
+    return false;
   }
-  fs::path real = fs::canonical(folder, error);
+  const fs::path real = fs::canonical(folder, error);
   if (!seen.insert(error ? folder : real).second) {
-    issues.push_back(
-        {Severity::Warning, folder, "the folder stands twice in one data set", "used once, with the first options"});
-    return;
+    issues.push_back({Severity::Warning, folder, "the folder stands twice in one data set",
+                      "used once, with the first options", Treatment::LeftOut, "folder_twice"});
+    return false;
   }
+  return true;
+}
+
+// Checks one subset's folder and appends its pictures.
+void list_subset(SubsetOptions& subset, size_t index, std::set<fs::path>& seen, Candidates& candidates,
+                 std::vector<Issue>& issues) {
+  if (const fs::path written = path_as_written(subset.image_dir); written != subset.image_dir) {
+    issues.push_back({Severity::Info, written, "the name is written with other forms of the same letters",
+                      "used for " + subset.image_dir.string(), Treatment::Fixed, "composed_name"});
+    subset.image_dir = written;
+  }
+  if (!check_folder(subset, seen, issues)) return;
+  const fs::path& folder = subset.image_dir;
   try {
-    const FolderListing listing = list_folder(folder, issues);
-    for (const auto& [extension, count] : listing.other_files) {
-      issues.push_back(
-          {Severity::Info, folder,
-           std::to_string(count) + " files with extension " + extension + " are no pictures this program reads",
-           "left out"});
-    }
+    FolderListing listing = subset.recursive ? list_folders_below(folder, issues) : list_folder(folder, issues);
+    report_other_files(folder, listing, issues);
     if (!listing.folders.empty()) {
-      issues.push_back(
-          {Severity::Info, folder, std::to_string(listing.folders.size()) + " folders lie inside", "not entered"});
+      issues.push_back({Severity::Info, folder, std::to_string(listing.folders.size()) + " folders lie inside",
+                        "not entered; give recursive to use them", Treatment::Used, "inner_folders"});
     }
-    if (listing.pictures.empty()) issues.push_back({Severity::Warning, folder, "holds no pictures", "left out"});
-    for (const fs::path& path : listing.pictures) candidates.push_back({path, index});
+    if (listing.pictures.empty()) {
+      issues.push_back(
+          {Severity::Warning, folder, "holds no pictures", "left out", Treatment::LeftOut, "empty_folder"});
+    }
+    for (const fs::path& path : listing.pictures) candidates.pictures.push_back({path, index});
+    candidates.places[index].by_composed_path = std::move(listing.by_composed_path);
   } catch (const base::Error& failure) {
-    issues.push_back({Severity::Error, folder, failure.message(), "the run cannot start; check the permissions"});
+    issues.push_back({Severity::Error, folder, failure.message(), "the run cannot start; check the permissions",
+                      Treatment::Blocks, "unreadable_folder"});
   }
 }
 
@@ -176,61 +128,92 @@ std::string some_names(const std::vector<fs::path>& paths) {
   return text;
 }
 
+// What the captions of one subset's pictures have in common.
+struct CaptionGroups {
+  std::vector<fs::path> missing, empty, from_txt, skipped, other, marked;
+};
+
+CaptionGroups group_captions(size_t index, const SubsetOptions& subset, const Candidates& candidates,
+                             const std::vector<PictureFinding>& findings) {
+  CaptionGroups groups;
+  const std::string& mark = subset.caption.keep_tokens_separator;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    const PictureFinding& finding = findings[i];
+    const fs::path& path = candidates.pictures[i].path;
+    if (candidates.pictures[i].subset != index) continue;
+    if (finding.is_skipped) groups.skipped.push_back(path);
+    if (!finding.sample) continue;
+    if (finding.has_empty_caption_file) groups.empty.push_back(path);
+    if (finding.has_no_caption) groups.missing.push_back(path);
+    if (finding.is_caption_from_txt) groups.from_txt.push_back(path);
+    if (!finding.other_caption.empty()) groups.other.push_back(finding.other_caption);
+    if (!mark.empty() && finding.sample->caption.find(mark) != std::string::npos) groups.marked.push_back(path);
+  }
+  return groups;
+}
+
 // Findings that would be one line a picture are told once a folder.
-void report_captions(const DatasetOptions& options, const std::vector<Candidate>& candidates,
-                     const std::vector<Finding>& findings, std::vector<Issue>& issues) {
-  for (size_t index = 0; index < options.subsets.size(); ++index) {
-    const SubsetOptions& subset = options.subsets[index];
-    std::vector<fs::path> missing, empty, from_txt;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      if (candidates[i].subset != index || !findings[i].sample) continue;
-      if (findings[i].has_empty_caption_file) {
-        empty.push_back(candidates[i].path);
-      } else if (findings[i].sample->caption_origin != CaptionOrigin::File) {
-        missing.push_back(candidates[i].path);
-      }
-      if (findings[i].is_caption_from_txt) from_txt.push_back(candidates[i].path);
-    }
-    const std::string action = subset.class_tokens.empty() ? "used with an empty caption"
-                                                           : "used with the caption \"" + subset.class_tokens + "\"";
-    const std::string extension = subset.caption_extension.value_or(".caption or .txt");
-    if (!missing.empty()) {
-      issues.push_back(
-          {Severity::Warning, subset.image_dir,
-           std::to_string(missing.size()) + " pictures have no " + extension + " file: " + some_names(missing),
-           action});
-    }
-    if (!empty.empty()) {
-      issues.push_back({Severity::Warning, subset.image_dir,
-                        std::to_string(empty.size()) + " pictures have an empty caption file: " + some_names(empty),
-                        action});
-    }
-    if (!from_txt.empty()) {
-      issues.push_back({Severity::Info, subset.image_dir,
-                        std::to_string(from_txt.size()) + " captions come from .txt files",
-                        "used; set caption_extension to choose one kind"});
-    }
+void report_captions(const SubsetOptions& subset, const CaptionGroups& groups, std::vector<Issue>& issues) {
+  const std::string action = subset.class_tokens.empty() ? "used with an empty caption"
+                                                         : "used with the caption \"" + subset.class_tokens + "\"";
+  const std::string extension = subset.caption_extension.value_or(".caption or .txt");
+  const auto add = [&](Severity severity, const std::vector<fs::path>& paths, const std::string& what,
+                       const std::string& done, Treatment treatment, const char* kind) {
+    if (paths.empty()) return;
+    issues.push_back({severity, subset.image_dir, std::to_string(paths.size()) + what + ": " + some_names(paths), done,
+                      treatment, kind});
+  };
+  add(Severity::Warning, groups.missing, " pictures have no " + extension + " file", action, Treatment::Used,
+      "no_caption");
+  add(Severity::Warning, groups.empty, " pictures have an empty caption file", action, Treatment::Used,
+      "empty_caption");
+  add(Severity::Warning, groups.other, " caption files would fit those pictures by another rule",
+      "not used; set caption_extension, or face_captions for names that end in face coordinates", Treatment::Used,
+      "other_caption");
+  add(Severity::Warning, groups.skipped, " pictures have no caption or an empty one", "left out (skip_uncaptioned)",
+      Treatment::LeftOut, "skipped_caption");
+  if (!groups.from_txt.empty()) {
+    issues.push_back({Severity::Info, subset.image_dir,
+                      std::to_string(groups.from_txt.size()) + " captions come from .txt files",
+                      "used; set caption_extension to choose one kind", Treatment::Used, "txt_captions"});
+  }
+  const CaptionOptions& caption = subset.caption;
+  if (!caption.shuffle_caption && caption.caption_tag_dropout_rate <= 0.0 && caption.token_warmup_step <= 0.0) {
+    add(Severity::Warning, groups.marked,
+        " captions hold keep_tokens_separator (\"" + caption.keep_tokens_separator +
+            "\"), which is taken out only with shuffle_caption, caption_tag_dropout_rate or token_warmup_step",
+        "it stays in the captions", Treatment::Used, "unused_separator");
   }
 }
 
-void drop_unreached(Dataset& dataset) {
+void report_regularisation(Dataset& dataset) {
   const bool has_reg = std::ranges::any_of(dataset.options.subsets, &SubsetOptions::is_reg);
-  const bool has_reg_samples = std::ranges::any_of(dataset.samples, &Sample::is_reg);
-  if (has_reg && !has_reg_samples) {
-    dataset.issues.push_back({Severity::Warning, {}, "no regularisation picture can be used", "trained without"});
+  if (!has_reg) return;
+  const RegularisationCount count = regularisation_count(dataset);
+  if (count.pictures == 0) {
+    dataset.issues.push_back({Severity::Warning,
+                              {},
+                              "no regularisation picture can be used",
+                              "trained without",
+                              Treatment::Used,
+                              "no_regularisation"});
+    return;
   }
-  balance_regularisation(dataset.samples);
-  const auto removed = std::erase_if(dataset.samples, [](const Sample& sample) { return sample.repeats == 0; });
-  if (removed > 0) {
-    dataset.issues.push_back(
-        {Severity::Info,
-         {},
-         std::to_string(removed) + " regularisation pictures are more than the training pictures need",
-         "left out"});
-  }
+  std::string message = "regularisation: " + std::to_string(count.pictures) + " pictures, " +
+                        std::to_string(count.available) + " with repeats, for " + std::to_string(count.wanted) +
+                        " training pictures with repeats";
+  std::string action = std::to_string(count.used) + " are used an epoch, so that an epoch has " +
+                       std::to_string(count.wanted + count.used) + " pictures";
+  if (rotates(dataset)) action += "; which ones changes from epoch to epoch, by seed";
+  dataset.issues.push_back({Severity::Info, {}, message, action, Treatment::Used, "regularisation"});
 }
 
 }  // namespace
+
+std::string_view to_string(Treatment treatment) {
+  constexpr std::string_view kNames[] = {"used", "fixed", "left out", "blocks"};
+  return kNames[static_cast<size_t>(treatment)];
+}
 
 bool Dataset::has_errors() const {
   return std::ranges::any_of(issues, [](const Issue& issue) { return issue.severity == Severity::Error; });
@@ -241,6 +224,13 @@ int64_t Dataset::item_count() const {
                          [](int64_t sum, const Sample& sample) { return sum + sample.repeats; });
 }
 
+void remove_samples(Dataset& dataset, const std::vector<size_t>& indices) {
+  const std::set<size_t> removed(indices.begin(), indices.end());
+  size_t index = 0;
+  std::erase_if(dataset.samples, [&](const Sample&) { return removed.contains(index++); });
+  balance_regularisation(dataset);
+}
+
 Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
   if (options.batch_size < 1) {
     throw base::Error(base::ErrorCode::Config,
@@ -249,47 +239,35 @@ Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
   Dataset dataset{.options = options};
   std::vector<std::string> notes;
   dataset.options.bucket = prepared(options.bucket, notes);
-  for (const std::string& note : notes) dataset.issues.push_back({Severity::Info, {}, note, "used so"});
-  const BucketRule rule(dataset.options.bucket);
-  std::vector<Candidate> candidates;
-  std::set<fs::path> seen;
-  for (size_t i = 0; i < options.subsets.size(); ++i) list_subset(dataset.options, i, seen, candidates, dataset.issues);
-  std::vector<Finding> findings = examine_all(candidates, options.subsets, rule, scan.threads);
-  for (const Finding& finding : findings) {
-    dataset.issues.insert(dataset.issues.end(), finding.issues.begin(), finding.issues.end());
+  for (const std::string& note : notes) {
+    dataset.issues.push_back({Severity::Info, {}, note, "used so", Treatment::Fixed, "bucket_sides"});
   }
-  report_captions(dataset.options, candidates, findings, dataset.issues);
-  for (Finding& finding : findings) {
+  const BucketRule rule(dataset.options.bucket);
+  std::vector<SubsetOptions>& subsets = dataset.options.subsets;
+  Candidates candidates{.places = std::vector<SubsetPlace>(subsets.size())};
+  std::set<fs::path> seen;
+  for (size_t i = 0; i < subsets.size(); ++i) list_subset(subsets[i], i, seen, candidates, dataset.issues);
+  std::vector<PictureFinding> findings = examine_all(candidates, subsets, rule, scan);
+  for (size_t i = 0; i < subsets.size(); ++i) {
+    report_captions(subsets[i], group_captions(i, subsets[i], candidates, findings), dataset.issues);
+  }
+  for (PictureFinding& finding : findings) {
+    dataset.issues.insert(dataset.issues.end(), finding.issues.begin(), finding.issues.end());
     if (finding.sample) dataset.samples.push_back(std::move(*finding.sample));
   }
-  drop_unreached(dataset);
-  if (dataset.samples.empty() && !dataset.has_errors()) {
-    const fs::path place = options.subsets.empty() ? fs::path() : options.subsets.front().image_dir;
-    dataset.issues.push_back({Severity::Error, place, "no picture can be used", "the run cannot start"});
+  balance_regularisation(dataset);
+  report_regularisation(dataset);
+  const bool has_training = std::ranges::any_of(dataset.samples, [](const Sample& sample) { return !sample.is_reg; });
+  if (!has_training) {
+    dataset.issues.push_back(
+        {Severity::Error,
+         {},
+         "no picture can be used for training: " + std::to_string(candidates.pictures.size()) + " were found",
+         "the run cannot start; see the findings above",
+         Treatment::Blocks,
+         "nothing_to_train"});
   }
   return dataset;
-}
-
-void balance_regularisation(std::vector<Sample>& samples) {
-  int64_t wanted = 0;
-  std::vector<Sample*> reg;
-  for (Sample& sample : samples) {
-    if (sample.is_reg) {
-      reg.push_back(&sample);
-    } else {
-      wanted += sample.repeats;
-    }
-  }
-  int64_t total = 0;
-  for (Sample* sample : reg) {
-    if (total >= wanted) {
-      sample->repeats = 0;
-    }
-    total += sample->repeats;
-  }
-  while (!reg.empty() && total < wanted) {
-    for (size_t i = 0; i < reg.size() && total < wanted; ++i, ++total) ++reg[i]->repeats;
-  }
 }
 
 }  // namespace cinnabar::data

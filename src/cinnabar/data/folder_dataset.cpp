@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/picture_probe.h"
+#include "cinnabar/text/unicode.h"
 
 namespace cinnabar::data {
 
@@ -18,6 +20,11 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 9> kCompanions = {".txt",  ".caption", ".npz",         ".json",    ".jsonl",
                                                          ".toml", ".tags",    ".safetensors", ".cinnabar"};
 
+// Pictures of kinds that are not read. Worth a warning: the user counts them.
+constexpr std::array<std::string_view, 18> kUnsupported = {".jxl", ".heic", ".heif", ".psd", ".psb", ".svg",
+                                                           ".tga", ".exr",  ".hdr",  ".ico", ".jp2", ".j2k",
+                                                           ".pcx", ".dds",  ".raw",  ".cr2", ".nef", ".dng"};
+
 std::string lower_case(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -25,7 +32,9 @@ std::string lower_case(std::string text) {
 }
 
 bool is_system_file(const std::string& name) {
-  return name.starts_with(".") || name == "Thumbs.db" || name == "desktop.ini";
+  if (name.starts_with(".") || name == "@eaDir" || name == "__MACOSX") return true;
+  const std::string lower = lower_case(name);
+  return lower == "thumbs.db" || lower == "desktop.ini";
 }
 
 struct FolderName {
@@ -51,6 +60,46 @@ std::string described(const FolderListing& listing) {
   return text;
 }
 
+// Appends what lies in `folder`, in no order.
+void add_files(const fs::path& folder, FolderListing& listing, std::map<std::string, int64_t>& others,
+               std::vector<Issue>& issues) {
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (is_system_file(name)) continue;
+    std::error_code ignored;  // the status itself says that nothing is there
+    const fs::file_status status = entry->status(ignored);
+    const std::string extension = entry->path().extension().string();
+    if (fs::is_directory(status)) {
+      listing.folders.push_back(entry->path());
+      continue;
+    }
+    if (!fs::exists(status)) {
+      issues.push_back({Severity::Warning, entry->path(), "the link leads nowhere", "left out", Treatment::LeftOut,
+                        "dangling_link"});
+      continue;
+    }
+    if (std::string composed = composed_path(entry->path()); !composed.empty()) {
+      listing.by_composed_path.emplace(std::move(composed), entry->path());
+    }
+    if (fs::is_regular_file(status) && is_picture_extension(extension)) {
+      listing.pictures.push_back(entry->path());
+    } else if (std::ranges::find(kCompanions, lower_case(extension)) == kCompanions.end()) {
+      ++others[extension.empty() ? "(no extension)" : lower_case(extension)];
+    }
+  }
+  if (error) {
+    throw base::Error(base::ErrorCode::Io, "cannot read the folder " + folder.string() + ": " + error.message());
+  }
+}
+
+void finish(FolderListing& listing, const std::map<std::string, int64_t>& others) {
+  std::ranges::sort(listing.pictures);
+  std::ranges::sort(listing.folders);
+  listing.other_files.assign(others.begin(), others.end());
+}
+
 SubsetOptions subset_of(const fs::path& folder, const FolderName& name, const SubsetOptions& defaults) {
   SubsetOptions subset = defaults;
   subset.image_dir = folder;
@@ -68,15 +117,19 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
     subsets.push_back(subset_of(folder, once, defaults));
     issues.push_back(
         {Severity::Warning, folder, "no sub-folder is named REPEATS_WORDS (for example \"10_cat\")",
-         "the " + std::to_string(listing.pictures.size()) + " pictures in the folder itself are used, 1 repeat each"});
+         "the " + std::to_string(listing.pictures.size()) + " pictures in the folder itself are used, 1 repeat each",
+         Treatment::Fixed, "folder_name"});
     return subsets;
   }
   for (const fs::path& candidate : listing.folders) {
-    if (list_folder(candidate, issues).pictures.empty()) continue;
+    std::vector<Issue> later;  // told when the subset itself is scanned
+    const FolderListing inner =
+        defaults.recursive ? list_folders_below(candidate, later) : list_folder(candidate, later);
+    if (inner.pictures.empty()) continue;
     subsets.push_back(subset_of(candidate, once, defaults));
     issues.push_back({Severity::Warning, candidate,
                       "the name does not begin with a number of repeats (for example \"10_cat\")",
-                      "used with 1 repeat, since no other folder is named so"});
+                      "used with 1 repeat, since no other folder is named so", Treatment::Fixed, "folder_name"});
   }
   return subsets;
 }
@@ -86,30 +139,61 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
 FolderListing list_folder(const fs::path& folder, std::vector<Issue>& issues) {
   FolderListing listing;
   std::map<std::string, int64_t> others;
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (is_system_file(name)) continue;
-    std::error_code ignored;  // the status itself says that nothing is there
-    const fs::file_status status = entry->status(ignored);
-    const std::string extension = entry->path().extension().string();
-    if (fs::is_directory(status)) {
-      listing.folders.push_back(entry->path());
-    } else if (!fs::exists(status)) {
-      issues.push_back({Severity::Warning, entry->path(), "the link leads nowhere", "left out"});
-    } else if (fs::is_regular_file(status) && is_picture_extension(extension)) {
-      listing.pictures.push_back(entry->path());
-    } else if (std::ranges::find(kCompanions, lower_case(extension)) == kCompanions.end()) {
-      ++others[extension.empty() ? "(no extension)" : lower_case(extension)];
-    }
-  }
-  if (error)
-    throw base::Error(base::ErrorCode::Io, "cannot read the folder " + folder.string() + ": " + error.message());
-  std::ranges::sort(listing.pictures);
-  std::ranges::sort(listing.folders);
-  listing.other_files.assign(others.begin(), others.end());
+  add_files(folder, listing, others, issues);
+  finish(listing, others);
   return listing;
+}
+
+FolderListing list_folders_below(const fs::path& folder, std::vector<Issue>& issues) {
+  FolderListing listing;
+  std::map<std::string, int64_t> others;
+  std::set<fs::path> seen;
+  std::vector<fs::path> waiting = {folder};
+  while (!waiting.empty()) {
+    const fs::path next = waiting.back();
+    waiting.pop_back();
+    std::error_code ignored;
+    const fs::path real = fs::canonical(next, ignored);
+    if (!seen.insert(real.empty() ? next : real).second) {
+      issues.push_back({Severity::Warning, next, "a link leads to a folder that is read already", "not entered again",
+                        Treatment::Used, "folder_loop"});
+      continue;
+    }
+    add_files(next, listing, others, issues);
+    std::ranges::sort(listing.folders, std::greater<>());
+    waiting.insert(waiting.end(), listing.folders.begin(), listing.folders.end());
+    listing.folders.clear();
+  }
+  finish(listing, others);
+  return listing;
+}
+
+std::string composed_path(const fs::path& path) {
+  const std::string& bytes = path.native();
+  if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return {};
+  if (text::find_invalid_utf8(bytes)) return bytes;
+  return text::encode_utf8(text::normalize_nfc(text::decode_utf8(bytes)));
+}
+
+fs::path path_as_written(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored) || composed_path(path).empty()) return path;
+  fs::path found;
+  for (const fs::path& part : path) {
+    fs::path next = found / part;
+    if (!part.empty() && !fs::exists(next, ignored)) {
+      const std::string wanted = composed_path(part);
+      for (const auto& entry : fs::directory_iterator(found.empty() ? "." : found, ignored)) {
+        if (!wanted.empty() && composed_path(entry.path().filename()) == wanted) next = found / entry.path().filename();
+      }
+    }
+    found = next;
+  }
+  return fs::exists(found, ignored) ? found : path;
+}
+
+bool is_unsupported_picture_extension(std::string_view extension) {
+  return std::ranges::find(kUnsupported, lower_case(std::string(extension))) != kUnsupported.end();
 }
 
 std::vector<SubsetOptions> subsets_of_folder(const fs::path& folder, const SubsetOptions& defaults,
@@ -117,7 +201,8 @@ std::vector<SubsetOptions> subsets_of_folder(const fs::path& folder, const Subse
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
     issues.push_back({Severity::Error, folder, fs::exists(folder, ignored) ? "not a folder" : "no such folder",
-                      "nothing can be trained; give the folder that holds sub-folders such as \"10_cat\""});
+                      "nothing can be trained; give the folder that holds sub-folders such as \"10_cat\"",
+                      Treatment::Blocks, "missing_folder"});
     return {};
   }
   std::vector<SubsetOptions> subsets;
@@ -133,7 +218,7 @@ std::vector<SubsetOptions> subsets_of_folder(const fs::path& folder, const Subse
         unnamed.push_back({Severity::Warning, candidate,
                            name ? "the name asks for fewer than 1 repeat"
                                 : "the name does not begin with a number of repeats (for example \"10_cat\")",
-                           "left out"});
+                           "left out", Treatment::LeftOut, "folder_name"});
       }
     }
     if (subsets.empty()) {
@@ -143,16 +228,18 @@ std::vector<SubsetOptions> subsets_of_folder(const fs::path& folder, const Subse
       if (!listing.pictures.empty()) {
         issues.push_back({Severity::Warning, folder,
                           std::to_string(listing.pictures.size()) + " pictures lie beside the numbered sub-folders",
-                          "left out"});
+                          "left out", Treatment::LeftOut, "loose_pictures"});
       }
     }
   } catch (const base::Error& error) {
-    issues.push_back({Severity::Error, folder, error.message(), "nothing can be trained; check the permissions"});
+    issues.push_back({Severity::Error, folder, error.message(), "nothing can be trained; check the permissions",
+                      Treatment::Blocks, "unreadable_folder"});
     return {};
   }
   if (subsets.empty()) {
     issues.push_back({Severity::Error, folder, "no pictures found: it holds " + described(listing),
-                      "nothing can be trained; put pictures into a sub-folder such as \"10_cat\""});
+                      "nothing can be trained; put pictures into a sub-folder such as \"10_cat\"", Treatment::Blocks,
+                      "no_pictures"});
   }
   return subsets;
 }

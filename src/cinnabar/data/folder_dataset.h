@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "cinnabar/data/dataset.h"
@@ -21,10 +23,23 @@ struct FolderListing {
   // Files that are neither pictures nor what lies beside pictures (captions, caches), by extension. Hidden files
   // and those that operating systems leave behind are not counted.
   std::vector<std::pair<std::string, int64_t>> other_files;
+  // Files with letters beyond ASCII, by their path in Unicode's composed form (NFC): names that look alike may be
+  // written in two ways, and a caption may have the other one.
+  std::map<std::string, std::filesystem::path> by_composed_path;
 };
 
 // The content of one folder, not of those below. Links are followed; dangling ones are reported. Throws Error{Io} when
 // it cannot be read.
 FolderListing list_folder(const std::filesystem::path& folder, std::vector<Issue>& issues);
+// With all folders below; `folders` stays empty. A folder that a link leads to a second time is reported and cut.
+FolderListing list_folders_below(const std::filesystem::path& folder, std::vector<Issue>& issues);
+
+// The path in Unicode's composed form, or "" when it is plain ASCII.
+std::string composed_path(const std::filesystem::path& path);
+// `path` itself where it exists; else the path whose parts look alike (composed or decomposed letters); else `path`.
+std::filesystem::path path_as_written(const std::filesystem::path& path);
+
+// Whether files of this extension are pictures that this program cannot read: jxl, heic, psd, ...
+bool is_unsupported_picture_extension(std::string_view extension);
 
 }  // namespace cinnabar::data

@@ -16,9 +16,11 @@ class Rules {
   void run() {
     if (command_ == "train" || command_ == "cache") {
       require("pretrained_model_name_or_path", "name the base model: a file, a folder, or embedded");
-      if (!has("train_data_dir"))
-        add("train_data_dir", "missing: name the folder of training pictures, or embedded");
+      if (!has("train_data_dir") && !has("dataset_config"))
+        add("train_data_dir", "missing: name the folder of training pictures, or embedded, or a dataset_config");
     }
+    if (command_ == "scan" && !has("train_data_dir") && !has("dataset_config"))
+      add("train_data_dir", "missing: name the folder of training pictures, or embedded, or a dataset_config");
     if (command_ == "sample") {
       require("pretrained_model_name_or_path", "name the base model: a file, a folder, or embedded");
       if (!has("prompt") && !has("prompt_file"))
@@ -27,9 +29,11 @@ class Rules {
     if (command_ == "init_model") require("output", "name the file to write");
     check_sizes();
     check_captions();
+    check_pictures();
     check_methods();
     check_rates();
     check_noise();
+    check_precision();
   }
 
  private:
@@ -47,7 +51,8 @@ class Rules {
   }
 
   void check_sizes() {
-    if (!has("min_bucket_reso") || !is_on("enable_bucket")) return;
+    // The file may say other sizes; it is checked when it is read.
+    if (!has("min_bucket_reso") || !is_on("enable_bucket") || has("dataset_config")) return;
     const int64_t low = values_.integer("min_bucket_reso");
     const int64_t high = values_.integer("max_bucket_reso");
     if (low > high) add("min_bucket_reso", "larger than max_bucket_reso (" + std::to_string(high) + ")");
@@ -65,12 +70,34 @@ class Rules {
     }
   }
 
+  void check_pictures() {
+    for (const char* cache : {"cache_latents", "cache_latents_to_disk", "read_npz", "write_npz"}) {
+      if (!is_on(cache)) continue;
+      for (const char* name : {"color_aug", "random_crop"}) {
+        if (is_on(name))
+          add(name, std::string("not possible with ") + cache + ", which keeps one form of each picture");
+      }
+      if (has("face_crop_aug_range")) {
+        add("face_crop_aug_range",
+            std::string("not possible with ") + cache + ", which keeps one form of each picture");
+      }
+      break;
+    }
+    if (is_on("masked_loss_normalize") && !is_on("masked_loss") && !is_on("alpha_mask") && !has("dataset_config")) {
+      add("masked_loss_normalize", "needs masks: give masked_loss or alpha_mask too");
+    }
+  }
+
   void check_captions() {
     const bool is_cached = is_on("cache_text_encoder_outputs") || is_on("cache_text_encoder_outputs_to_disk");
     if (!is_cached) return;
     const std::string ending = ": the captions of cache_text_encoder_outputs cannot change while training";
-    if (is_on("shuffle_caption")) add("shuffle_caption", "not possible" + ending);
-    for (const char* name : {"caption_dropout_rate", "caption_tag_dropout_rate", "token_warmup_step"}) {
+    for (const char* name : {"shuffle_caption", "enable_wildcard"}) {
+      if (is_on(name)) add(name, "not possible" + ending);
+    }
+    if (has("caption_lines") && values_.text("caption_lines") == "random") add("caption_lines", "not possible" + ending);
+    for (const char* name : {"caption_dropout_rate", "caption_tag_dropout_rate", "caption_dropout_every_n_epochs",
+                             "token_warmup_step"}) {
       if (number(name) > 0) add(name, "expected 0" + ending);
     }
     if (command_ == "train" && !is_on("network_train_unet_only")) {
@@ -88,9 +115,21 @@ class Rules {
   }
 
   void check_rates() {
+    for (const char* flag : {"use_8bit_adam", "use_lion_optimizer"}) {
+      if (is_on(flag) && given_.contains("optimizer_type") && has("optimizer_type") &&
+          !values_.text("optimizer_type").empty()) {
+        add(flag, "names an optimizer, as optimizer_type does; leave one of them out");
+      }
+    }
+    if (is_on("use_8bit_adam") && is_on("use_lion_optimizer")) {
+      add("use_lion_optimizer", "contradicts use_8bit_adam; leave one of them out");
+    }
     if (!has("lr_scheduler") || !has("lr_warmup_steps")) return;
     const std::string schedule = values_.text("lr_scheduler");
-    if (schedule == "constant" && number("lr_warmup_steps") != 0) {
+    // These have a warm-up of their own and no schedule.
+    const std::string type = has("optimizer_type") ? values_.text("optimizer_type") : "";
+    const bool is_free = type.ends_with("ScheduleFree") || type.ends_with("schedulefree");
+    if (schedule == "constant" && number("lr_warmup_steps") != 0 && !is_free) {
       add("lr_warmup_steps", "the constant schedule has no warm-up; give --lr_scheduler constant_with_warmup");
     }
   }
@@ -107,6 +146,14 @@ class Rules {
     }
     if (has("min_timestep") && has("max_timestep") && number("min_timestep") > number("max_timestep")) {
       add("min_timestep", "larger than max_timestep (" + value_text(values_.raw("max_timestep")) + ")");
+    }
+  }
+
+  void check_precision() {
+    for (const std::string type : {"fp16", "bf16"}) {
+      const std::string name = "full_" + type;
+      if (!is_on(name) || !has("mixed_precision") || values_.text("mixed_precision") == type) continue;
+      add(name, "needs mixed_precision " + type + " (found " + values_.text("mixed_precision") + ")");
     }
   }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/kohya_keys.h"
 #include "cinnabar/schema/kohya_steps.h"
@@ -381,7 +382,8 @@ void read_kohya_json(const Schema& schema, const std::string& text, const std::s
   try {
     json = ordered_json::parse(text);
   } catch (const ordered_json::parse_error& error) {
-    throw base::Error(base::ErrorCode::Config, name + ": not valid JSON near byte " + std::to_string(error.byte));
+    throw base::Error(base::ErrorCode::Config, name + ": not valid JSON near byte " + std::to_string(error.byte) +
+                                                   escape_hint(line_at(text, error.byte)));
   }
   source.is_gui_file = true;
   Importer(schema, std::move(json), name, source, problems).run();

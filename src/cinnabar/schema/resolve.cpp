@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/key_values.h"
 #include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/value_text.h"
@@ -84,6 +85,7 @@ class Checker {
   }
 
   void check_path(const Option& option, const std::string& text) {
+    if (const std::string odd = control_character_problem(text); !odd.empty()) return add(option.name, odd);
     if (option.path == PathKind::Any) return;
     if (option.accepts_embedded && text == "embedded") return;
     if (option.name == "config_file") return;  // was read already
@@ -121,6 +123,7 @@ class Checker {
       return;
     }
     if (table.arguments.empty() || !values_.has(table.arguments)) return;
+    if (!table.arguments_unless.empty() && values_.has(table.arguments_unless)) return;
     try {
       read_key_values(table.arguments, values_.texts(table.arguments), entry->options);
     } catch (const base::Error& error) {

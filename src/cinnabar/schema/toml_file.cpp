@@ -1,6 +1,7 @@
 #include <toml++/toml.h>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/source.h"
@@ -82,7 +83,8 @@ void read_toml(const Schema& schema, const std::string& text, const std::string&
     table = toml::parse(text, name);
   } catch (const toml::parse_error& error) {
     throw base::Error(base::ErrorCode::Config, name + ":" + std::to_string(error.source().begin.line) +
-                                                   ": not valid TOML: " + std::string(error.description()));
+                                                   ": not valid TOML: " + std::string(error.description()) +
+                                                   escape_hint(line_of(text, error.source().begin.line)));
   }
   const bool is_dataset = table.contains("datasets") && table["datasets"].is_array_of_tables();
   if (is_dataset) {

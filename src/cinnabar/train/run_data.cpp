@@ -3,98 +3,116 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
-#include "cinnabar/base/resources.h"
 #include "cinnabar/data/batch_plan.h"
-#include "cinnabar/data/dataset_scan.h"
-#include "cinnabar/data/folder_dataset.h"
+#include "cinnabar/data/dataset_settings.h"
+#include "cinnabar/data/described_data.h"
+#include "cinnabar/data/health_report.h"
+#include "cinnabar/data/picture.h"
+#include "cinnabar/train/lineage.h"
+#include "cinnabar/train/picture_options.h"
 
 namespace cinnabar::train {
 
 namespace {
 
-data::CaptionOptions caption_options(const schema::Values& values) {
-  data::CaptionOptions options;
-  options.caption_prefix = values.maybe_text("caption_prefix").value_or("");
-  options.caption_suffix = values.maybe_text("caption_suffix").value_or("");
-  options.caption_dropout_rate = values.maybe_number("caption_dropout_rate").value_or(0.0);
-  options.caption_dropout_every_n_epochs = values.maybe_integer("caption_dropout_every_n_epochs").value_or(0);
-  options.caption_tag_dropout_rate = values.maybe_number("caption_tag_dropout_rate").value_or(0.0);
-  options.enable_wildcard = values.flag("enable_wildcard");
-  options.shuffle_caption = values.flag("shuffle_caption");
-  options.keep_tokens = values.maybe_integer("keep_tokens").value_or(0);
-  options.keep_tokens_separator = values.maybe_text("keep_tokens_separator").value_or("");
-  options.caption_separator = values.maybe_text("caption_separator").value_or(",");
-  options.secondary_separator = values.maybe_text("secondary_separator").value_or("");
-  options.token_warmup_min = values.maybe_integer("token_warmup_min").value_or(1);
-  options.token_warmup_step = values.maybe_number("token_warmup_step").value_or(0.0);
-  return options;
+std::string filter_name(data::Interpolation filter) {
+  switch (filter) {
+    case data::Interpolation::Area:
+      return "area";
+    case data::Interpolation::Lanczos:
+      return "lanczos";
+    case data::Interpolation::Box:
+      return "box";
+    case data::Interpolation::Bilinear:
+      return "bilinear";
+    case data::Interpolation::Bicubic:
+      return "bicubic";
+    case data::Interpolation::Nearest:
+      return "nearest";
+  }
+  return {};
 }
 
-data::DatasetOptions dataset_options(const schema::Values& values, std::vector<std::string>& notes) {
-  data::DatasetOptions options;
-  options.bucket.resolution = size_of(values.maybe_text("resolution").value_or("512"));
-  options.bucket.enable_bucket = values.flag("enable_bucket");
-  options.bucket.bucket_no_upscale = values.flag("bucket_no_upscale");
-  options.bucket.min_bucket_reso = values.maybe_integer("min_bucket_reso").value_or(256);
-  options.bucket.max_bucket_reso = values.maybe_integer("max_bucket_reso").value_or(1024);
-  options.bucket.bucket_reso_steps = values.maybe_integer("bucket_reso_steps").value_or(64);
-  options.bucket = data::prepared(options.bucket, notes);
-  options.batch_size = values.maybe_integer("train_batch_size").value_or(1);
-  if (const auto name = values.maybe_text("resize_interpolation")) {
-    options.resize_interpolation = data::interpolation_from(*name);
+// Why a picture cannot be decoded, or "".
+std::string decode_failure(const std::filesystem::path& path) {
+  try {
+    (void)data::load_picture(path);
+    return {};
+  } catch (const base::Error& error) {
+    return error.message();
   }
-  return options;
 }
 
-void report(const data::Dataset& dataset, base::EventSink& events, std::string& errors) {
-  for (const data::Issue& issue : dataset.issues) {
-    const std::string text =
-        issue.path.string() + ": " + issue.message + (issue.action.empty() ? "" : "; " + issue.action);
-    if (issue.severity == data::Severity::Error) errors += "\n  " + text;
-    if (issue.severity == data::Severity::Warning) events.warning(text);
-    if (issue.severity == data::Severity::Info) events.log(text);
+// Short for people, whole for programs: the run's folder gets every finding.
+void report(const std::vector<data::Dataset>& datasets, const schema::Values& values, base::EventSink& events) {
+  std::string errors;
+  for (const data::ReportLine& line : data::report_lines(datasets)) {
+    if (line.severity == data::Severity::Error) errors += "\n  " + line.text;
+    if (line.severity == data::Severity::Warning) events.warning(line.text);
+    if (line.severity == data::Severity::Info) events.log(line.text);
   }
+  const data::HealthCounts counts = data::health_counts(datasets);
+  events.log(data::summary_text(counts));
+  if (const auto folder = values.maybe_text(kRunFolder)) {
+    base::write_file(std::filesystem::path(*folder) / "dataset_report.json", data::health_json(datasets));
+  }
+  if (!errors.empty()) throw base::Error(base::ErrorCode::Data, "the data set cannot be used:" + errors);
+  if (values.flag("strict") && counts.left_out > 0) {
+    throw base::Error(
+        base::ErrorCode::Data,
+        "strict: the scan left " + std::to_string(counts.left_out) +
+            " things out (named above and in dataset_report.json); mend or remove them, or leave strict out");
+  }
+}
+
+schema::Values subset_values(const data::DatasetOptions& dataset, const data::SubsetOptions& subset) {
+  schema::Values values;
+  const data::CaptionOptions& caption = subset.caption;
+  values.set("color_aug", subset.color_aug);
+  values.set("flip_aug", subset.flip_aug);
+  values.set("random_crop", subset.random_crop);
+  values.set("shuffle_caption", caption.shuffle_caption);
+  values.set("keep_tokens", caption.keep_tokens);
+  values.set("keep_tokens_separator", caption.keep_tokens_separator);
+  values.set("enable_wildcard", caption.enable_wildcard);
+  const auto set_text = [&](const char* name, const std::string& text) {
+    if (!text.empty()) values.set(name, text);
+  };
+  set_text("secondary_separator", caption.secondary_separator);
+  set_text("caption_prefix", caption.caption_prefix);
+  set_text("caption_suffix", caption.caption_suffix);
+  const auto filter = subset.resize_interpolation ? subset.resize_interpolation : dataset.resize_interpolation;
+  if (filter) set_text("resize_interpolation", filter_name(*filter));
+  return values;
 }
 
 }  // namespace
 
-data::Size size_of(const std::string& text) {
-  const size_t comma = text.find(',');
-  const int64_t width = std::stoll(text.substr(0, comma));
-  return {width, comma == std::string::npos ? width : std::stoll(text.substr(comma + 1))};
-}
+data::Size size_of(const std::string& text) { return data::size_from(text); }
 
 std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::EventSink& events) {
-  std::vector<std::string> notes;
-  data::DatasetOptions options = dataset_options(values, notes);
-  for (const std::string& note : notes) events.warning(note);
-  data::SubsetOptions defaults;
-  defaults.caption = caption_options(values);
-  defaults.caption_extension = values.maybe_text("caption_extension");
-  defaults.flip_aug = values.flag("flip_aug");
-  std::vector<data::Issue> issues;
-  for (const bool is_reg : {false, true}) {
-    const auto folder = values.maybe_text(is_reg ? "reg_data_dir" : "train_data_dir");
-    if (!folder) continue;
-    defaults.is_reg = is_reg;
-    for (auto& subset : data::subsets_of_folder(base::resolved(*folder, "embedded/pictures"), defaults, issues)) {
-      options.subsets.push_back(std::move(subset));
+  data::DescribedData description = data::described_data(values);
+  for (const std::string& notice : description.notices) events.warning(notice);
+  for (data::DatasetOptions& options : description.datasets) options.background = background_of(values);
+  data::ScanOptions scan;
+  scan.decode_failure = decode_failure;
+  scan.decodes_all = values.flag("strict");
+  scan.progress = [&](int64_t done, int64_t total) {
+    events.progress({.phase = "scan", .step = done, .total = total});
+  };
+  std::vector<data::Dataset> datasets = data::scan_data(description, scan);
+  prepare_pictures(values, datasets, events);
+  report(datasets, values, events);
+  tell_data_sets(events, datasets);
+  for (size_t i = 0; i < datasets.size(); ++i) {
+    const std::string place = datasets.size() == 1 ? "" : "data set " + std::to_string(i + 1) + ": ";
+    for (const data::BucketCount& bucket : data::bucket_counts(datasets[i])) {
+      events.log(place + "bucket " + data::to_string(bucket.size) + ": " + std::to_string(bucket.items) +
+                 " pictures with repeats");
     }
   }
-  data::Dataset dataset = data::scan_dataset(options);
-  dataset.issues.insert(dataset.issues.begin(), issues.begin(), issues.end());
-  std::string errors;
-  report(dataset, events, errors);
-  if (!errors.empty()) throw base::Error(base::ErrorCode::Data, "the data set cannot be used:" + errors);
-  events.log("Found " + std::to_string(dataset.samples.size()) + " pictures, " + std::to_string(dataset.item_count()) +
-             " with repeats.");
-  for (const data::BucketCount& bucket : data::bucket_counts(dataset)) {
-    events.log("bucket " + data::to_string(bucket.size) + ": " + std::to_string(bucket.items) +
-               " pictures with repeats");
-  }
-  std::vector<data::Dataset> datasets;
-  datasets.push_back(std::move(dataset));
   return datasets;
 }
 
@@ -108,6 +126,7 @@ adapters::DatasetFacts facts_of(const data::Dataset& dataset) {
   facts.bucket_no_upscale = options.bucket.bucket_no_upscale;
   facts.min_bucket_reso = options.bucket.min_bucket_reso;
   facts.max_bucket_reso = options.bucket.max_bucket_reso;
+  if (options.resize_interpolation) facts.resize_interpolation = filter_name(*options.resize_interpolation);
   for (const data::BucketCount& bucket : data::bucket_counts(dataset)) {
     facts.buckets.push_back({bucket.size.width, bucket.size.height, bucket.items});
   }
@@ -118,7 +137,12 @@ adapters::DatasetFacts facts_of(const data::Dataset& dataset) {
     error_sum += std::abs(sample.bucket.aspect_error);
     captions[sample.subset].push_back(sample.caption);
     ++counts[sample.subset];
-    (sample.is_reg ? facts.regularisation_images : facts.train_images) += sample.repeats;
+    // Of regularisation pictures all repeats are named, not those that an epoch has room for: as sd-scripts.
+    if (sample.is_reg) {
+      facts.regularisation_images += options.subsets.at(sample.subset).num_repeats;
+    } else {
+      facts.train_images += sample.repeats;
+    }
   }
   facts.mean_aspect_error = error_sum / static_cast<double>(std::max<size_t>(1, dataset.samples.size()));
   for (size_t i = 0; i < options.subsets.size(); ++i) {
@@ -130,6 +154,7 @@ adapters::DatasetFacts facts_of(const data::Dataset& dataset) {
     one.is_regularisation = subset.is_reg;
     if (!subset.class_tokens.empty()) one.class_tokens = subset.class_tokens;
     one.tags = adapters::count_tags(captions[i]);
+    one.options = subset_values(options, subset);
     facts.subsets.push_back(std::move(one));
   }
   return facts;

@@ -10,9 +10,13 @@
 
 namespace cinnabar::train {
 
-// Reads train_data_dir, reg_data_dir ("embedded" stands for the program's own pictures) and the options of data set and
-// captions, scans the folders and reports what was found. Throws Error{Data} when nothing can be trained, naming every
-// reason.
+// The value that names the folder of the run's record; the worker sets it.
+inline constexpr const char* kRunFolder = "run_folder";
+
+// Reads dataset_config, or train_data_dir and reg_data_dir ("embedded" stands for the program's own pictures), and the
+// options of data set and captions, scans the folders and reports what was found, whole in dataset_report.json in the
+// run's folder. Throws Error{Data} when nothing can be trained, naming every reason, or with strict when something was
+// left out.
 std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::EventSink& events);
 
 // "512" or "512,768".

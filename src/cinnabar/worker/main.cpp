@@ -4,12 +4,14 @@
 #include <ATen/Parallel.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/events.h"
 #include "cinnabar/schema/config_text.h"
+#include "cinnabar/train/run_data.h"
 #include "cinnabar/worker/command.h"
 #include "cinnabar/worker/process_setup.h"
 #include "cinnabar/worker/translate_error.h"
@@ -42,8 +44,11 @@ int execute(const Arguments& arguments, cinnabar::base::EventSink& events, const
   if (command == nullptr) {
     throw Error(ErrorCode::Usage, arguments.command + " is not part of this build of the engine");
   }
-  const cinnabar::schema::Config config =
+  cinnabar::schema::Config config =
       cinnabar::schema::parse_config_json(cinnabar::base::read_file(arguments.config));
+  // The configuration lies in the run's record, which is where reports go.
+  config.values.set(cinnabar::train::kRunFolder,
+                    std::filesystem::absolute(arguments.config).parent_path().string());
   const int64_t threads = config.values.maybe_integer("threads").value_or(0);
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
   const int status = command->run(config.values, events, stop);

@@ -1,0 +1,158 @@
+#include "cinnabar/data/picture_scan.h"
+
+#include <algorithm>
+
+#include "cinnabar/base/error.h"
+#include "cinnabar/data/folder_dataset.h"
+#include "cinnabar/data/picture_end.h"
+#include "cinnabar/data/picture_probe.h"
+
+namespace cinnabar::data {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A picture enlarged more than this in each direction looks soft, and is reported.
+constexpr double kLargestEnlargement = 2.0;
+
+// Messages of readers begin with the file, which a report names already.
+std::string without_path(std::string message, const fs::path& path) {
+  const std::string prefix = path.string() + ": ";
+  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+}
+
+// The file itself, or the one whose name looks alike.
+fs::path existing(const fs::path& file, const SubsetPlace& place) {
+  std::error_code ignored;  // a place that cannot be looked at holds no caption
+  if (fs::is_regular_file(file, ignored)) return file;
+  if (place.by_composed_path.empty()) return {};
+  const auto found = place.by_composed_path.find(composed_path(file));
+  return found == place.by_composed_path.end() ? fs::path() : found->second;
+}
+
+fs::path caption_file(const fs::path& picture, const std::vector<std::string>& extensions, bool has_face_names,
+                      const SubsetPlace& place) {
+  for (const std::string& extension : extensions) {
+    for (const fs::path& candidate : caption_candidates(picture, extension, has_face_names)) {
+      if (fs::path file = existing(candidate, place); !file.empty()) return file;
+    }
+  }
+  return {};
+}
+
+// Reads `file` into the sample. False: it cannot be used, so that the picture is left out.
+bool read_caption_into(const fs::path& file, const SubsetOptions& subset, Sample& sample, PictureFinding& finding) {
+  std::error_code ignored;
+  if (fs::file_size(file, ignored) == 0) {
+    finding.has_empty_caption_file = true;
+    return true;
+  }
+  const auto caption = read_caption_file(file, uses_all_lines(subset.caption));
+  if (!caption) {
+    finding.issues.push_back({Severity::Warning, sample.path,
+                              "its caption cannot be used: " + caption.error().message(), "left out",
+                              Treatment::LeftOut, "bad_caption"});
+    return false;
+  }
+  if (caption.value().had_byte_order_mark) {
+    finding.issues.push_back({Severity::Info, file, "begins with a byte order mark", "read without it",
+                              Treatment::Fixed, "byte_order_mark"});
+  }
+  if (caption.value().text.empty()) {
+    finding.has_empty_caption_file = true;
+    return true;
+  }
+  sample.caption = caption.value().text;
+  sample.caption_origin = CaptionOrigin::File;
+  return true;
+}
+
+// False: the picture is left out for its caption.
+bool find_caption(const SubsetOptions& subset, const SubsetPlace& place, Sample& sample, PictureFinding& finding) {
+  const bool has_face_names = subset.has_face_names || subset.face_crop_aug_range.has_value();
+  std::vector<std::string> extensions = {subset.caption_extension.value_or(".caption")};
+  if (!subset.caption_extension) extensions.emplace_back(".txt");
+  sample.caption = subset.class_tokens;
+  sample.caption_origin = subset.class_tokens.empty() ? CaptionOrigin::None : CaptionOrigin::ClassTokens;
+  const fs::path file = caption_file(sample.path, extensions, has_face_names, place);
+  if (file.empty()) {
+    finding.has_no_caption = true;
+    finding.other_caption = caption_file(sample.path, {".txt", ".caption"}, true, place);
+  } else {
+    if (!read_caption_into(file, subset, sample, finding)) return false;
+    finding.is_caption_from_txt = !subset.caption_extension && file.extension() == ".txt";
+  }
+  finding.is_skipped = subset.skip_uncaptioned && (finding.has_no_caption || finding.has_empty_caption_file);
+  return !finding.is_skipped;
+}
+
+// Larger than 1: the picture has to grow to cover its bucket.
+double enlargement(const Sample& sample) {
+  return std::min(static_cast<double>(sample.bucket.resized.width) / static_cast<double>(sample.size.width),
+                  static_cast<double>(sample.bucket.resized.height) / static_cast<double>(sample.size.height));
+}
+
+// False: the file is cut off or cannot be decoded.
+bool is_whole(const fs::path& path, const PictureInfo& info, const ScanOptions& scan, PictureFinding& finding) {
+  const std::string missing = missing_end(path, info.kind);
+  if (missing.empty() && !scan.decodes_all) return true;
+  const std::string failure = scan.decode_failure ? without_path(scan.decode_failure(path), path)
+                                                  : (missing.empty() ? "" : "replace or remove the file");
+  if (!failure.empty()) {
+    const std::string name(to_string(info.kind));
+    finding.issues.push_back(
+        {Severity::Warning, path,
+         missing.empty() ? failure : "the " + name + " is cut off or broken: " + missing + "; " + failure, "left out",
+         Treatment::LeftOut, missing.empty() ? "undecodable" : "cut_off"});
+    return false;
+  }
+  if (!missing.empty()) {
+    finding.issues.push_back(
+        {Severity::Info, path, missing + ", yet all pixels are there", "used", Treatment::Fixed, "cut_off"});
+  }
+  return true;
+}
+
+void add_notes(const fs::path& path, const PictureInfo& info, PictureFinding& finding) {
+  for (const std::string& note : info.notes) {
+    finding.issues.push_back({Severity::Info, path, note, "used", Treatment::Fixed,
+                              note.starts_with("animated") ? "animated" : "picture_note"});
+  }
+  if (info.orientation > 1) {
+    finding.issues.push_back({Severity::Info, path,
+                              "EXIF orientation " + std::to_string(info.orientation) + ": it lies turned in the file",
+                              "turned upright, " + to_string(info.upright), Treatment::Fixed, "turned"});
+  }
+}
+
+}  // namespace
+
+PictureFinding scan_picture(const fs::path& path, const SubsetOptions& subset, const SubsetPlace& place,
+                            const BucketRule& rule, const ScanOptions& scan) {
+  PictureFinding finding;
+  try {
+    const PictureInfo info = probe_picture(path);
+    if (!is_whole(path, info, scan, finding)) return finding;
+    Sample sample{.path = path,
+                  .size = info.upright,
+                  .bucket = rule.choose(info.upright),
+                  .repeats = subset.num_repeats,
+                  .is_reg = subset.is_reg};
+    if (!find_caption(subset, place, sample, finding)) return finding;
+    add_notes(path, info, finding);
+    if (const double factor = enlargement(sample); factor > kLargestEnlargement) {
+      finding.issues.push_back(
+          {Severity::Warning, path,
+           "its " + to_string(sample.size) + " pixels are few for a bucket of " + to_string(sample.bucket.bucket),
+           "enlarged " + std::to_string(factor).substr(0, 4) + " times", Treatment::Used, "small_picture"});
+    }
+    finding.sample = std::move(sample);
+  } catch (const base::Error& error) {
+    finding.issues.push_back({Severity::Warning, path, without_path(error.message(), path), "left out",
+                              Treatment::LeftOut, "broken_picture"});
+  }
+  return finding;
+}
+
+}  // namespace cinnabar::data
