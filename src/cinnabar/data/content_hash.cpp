@@ -16,11 +16,14 @@ namespace cinnabar::data {
 
 namespace {
 
-constexpr std::string_view kHeader = "cinnabar-content-hashes-1";
+constexpr std::string_view kHeader = "cinnabar-content-hashes-2";
+
+int64_t nanoseconds(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
 
-// Format: the header line, then "HASH SIZE CHANGED_NS PATH" a line. A path with a line break is not remembered.
+// Format: the header line, then "HASH SIZE WRITTEN_NS CHANGED_NS PATH" a line. A path with a line break is not
+// remembered.
 ContentHashes::ContentHashes(std::filesystem::path index) : index_(std::move(index)) {
   if (index_.empty() || !std::filesystem::is_regular_file(index_)) return;
   std::istringstream lines(base::read_file(index_));
@@ -34,7 +37,7 @@ ContentHashes::ContentHashes(std::filesystem::path index) : index_(std::move(ind
     std::istringstream fields(line);
     Known known;
     std::string path;
-    fields >> known.hash >> known.size >> known.changed_ns;
+    fields >> known.hash >> known.size >> known.written_ns >> known.changed_ns;
     std::getline(fields >> std::ws, path);
     if (fields && known.hash.size() == 64 && !path.empty()) known_[path] = std::move(known);
   }
@@ -46,18 +49,20 @@ std::string ContentHashes::of(const std::filesystem::path& file) {
   if (::stat(path.c_str(), &info) != 0) {
     throw base::Error(base::ErrorCode::Io, "cannot read " + path + ": " + std::strerror(errno));
   }
-  const int64_t changed_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  const int64_t written_ns = nanoseconds(info.st_mtim);
+  const int64_t changed_ns = nanoseconds(info.st_ctim);
   const uint64_t size = static_cast<uint64_t>(info.st_size);
   {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(path);
-    if (found != known_.end() && found->second.size == size && found->second.changed_ns == changed_ns) {
+    if (found != known_.end() && found->second.size == size && found->second.written_ns == written_ns &&
+        found->second.changed_ns == changed_ns) {
       return found->second.hash;
     }
   }
   std::string hash = base::sha256_hex_of_file(path);
   const std::lock_guard lock(mutex_);
-  known_[path] = {size, changed_ns, hash};
+  known_[path] = {size, written_ns, changed_ns, hash};
   is_changed_ = true;
   return hash;
 }
@@ -69,8 +74,8 @@ void ContentHashes::save() {
   file.write(std::string(kHeader) + "\n");
   for (const auto& [path, known] : known_) {
     if (path.find('\n') != std::string::npos) continue;
-    file.write(known.hash + " " + std::to_string(known.size) + " " + std::to_string(known.changed_ns) + " " + path +
-               "\n");
+    file.write(known.hash + " " + std::to_string(known.size) + " " + std::to_string(known.written_ns) + " " +
+               std::to_string(known.changed_ns) + " " + path + "\n");
   }
   file.commit();
   is_changed_ = false;

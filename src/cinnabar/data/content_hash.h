@@ -1,4 +1,4 @@
-// SHA-256 of files, remembered by path, size and time of change, so that a second start need not read them again.
+// SHA-256 of files, remembered by path, size and both times of change, so that a second start need not read them again.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ class ContentHashes {
  private:
   struct Known {
     uint64_t size = 0;
-    int64_t changed_ns = 0;
+    int64_t written_ns = 0;  // as programs may set it
+    int64_t changed_ns = 0;  // of the file system: tells an edit that put the other one back
     std::string hash;
   };
 

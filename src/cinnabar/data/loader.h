@@ -15,6 +15,7 @@
 namespace cinnabar::data {
 
 class LatentCache;
+class PictureNotes;
 
 struct LoadedBatch {
   Batch plan;
@@ -22,6 +23,11 @@ struct LoadedBatch {
   at::Tensor moments;                 // [B, 2 C, h, w] with a latent cache
   at::Tensor pixels;                  // [B, 3, H, W] without one
   at::Tensor loss_weights;            // [B]
+  at::Tensor masks;                   // [B, H, W] in 0..1 at the size of the pixels; undefined: no picture has one
+  // Size conditioning of SDXL, fp32 in pixels; the numbers of sd-scripts (SizeNumbers in sample_picture.h).
+  at::Tensor original_sizes;  // [B, 2] height, width of the upright picture
+  at::Tensor crop_top_lefts;  // [B, 2] top, left; mirrored pictures have the left of the mirrored cut
+  at::Tensor target_sizes;    // [B, 2] height, width of what is trained on
 };
 
 struct LoaderOptions {
@@ -34,6 +40,8 @@ struct LoaderOptions {
   double prior_loss_weight = 1.0;  // of regularisation pictures
   size_t threads = 2;
   const LatentCache* latents = nullptr;
+  // Gets what reading brings up. With it, a picture that can no longer be read is left out of its batch and named.
+  PictureNotes* notes = nullptr;
 };
 
 // What it gives is a function of data sets, seed and epoch: not of threads.
@@ -41,10 +49,14 @@ class Loader {
  public:
   Loader(const std::vector<Dataset>& datasets, const LoaderOptions& options);
   bool has_next() const { return batches_->has_next(); }
-  // Waits if need be. Throws Error{Data} for a picture that can no longer be read.
+  // Waits if need be. Throws Error{Io} or Error{Data} for a picture that can no longer be read when there are no notes,
+  // else only when no picture at all can be read.
   LoadedBatch next() { return batches_->next(); }
 
  private:
+  struct Parts;
+  void add(const BatchItem& item, const Dataset& dataset, Parts& parts) const;
+  void add_all(const Batch& batch, Parts& parts) const;
   LoadedBatch load(size_t index) const;
 
   const std::vector<Dataset>& datasets_;

@@ -30,6 +30,8 @@ Picture with_alpha(const Picture& rgb) {
   return result;
 }
 
+}  // namespace
+
 Picture without_alpha(const Picture& rgba, const std::optional<std::array<uint8_t, 3>>& background) {
   Picture result = blank_picture(rgba.size(), 3);
   result.notes = rgba.notes;
@@ -47,8 +49,6 @@ Picture without_alpha(const Picture& rgba, const std::optional<std::array<uint8_
   }
   return result;
 }
-
-}  // namespace
 
 Picture blank_picture(Size size, int64_t channels) {
   CINNABAR_ASSERT(size.width >= 0 && size.height >= 0 && channels > 0);

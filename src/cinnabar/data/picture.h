@@ -54,6 +54,9 @@ Picture oriented(Picture picture, int orientation);
 // Mirrored left to right.
 Picture flipped(const Picture& picture);
 
+// Three channels: laid over `background`, or with the colour stored beneath transparent parts.
+Picture without_alpha(const Picture& rgba, const std::optional<std::array<uint8_t, 3>>& background);
+
 // Colour as the model sees it: x / 127.5 - 1, channel by channel. `out` holds 3 * height * width numbers, [3, H, W].
 void normalise_to(const Picture& picture, std::span<float> out);
 

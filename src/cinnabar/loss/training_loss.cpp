@@ -49,7 +49,8 @@ at::Tensor at_timesteps(const at::Tensor& table, const at::Tensor& timesteps, at
 TrainingLoss::TrainingLoss(const schema::Values& values, LossTables tables)
     : tables_(std::move(tables)),
       element_(&element_losses().at(values.maybe_text("loss_type").value_or("l2"))),
-      huber_(huber_options_from(values)) {
+      huber_(huber_options_from(values)),
+      is_mask_normalised_(values.flag("masked_loss_normalize")) {
   const bool is_flow = !tables_.snr.defined();
   for (const std::string& name : weight_names_in_order()) {
     const double value = switch_value(values, name);
@@ -80,7 +81,7 @@ at::Tensor TrainingLoss::per_sample(const LossBatch& batch) const {
     threshold = huber_threshold(huber_, batch.timesteps.to(device), alphas).view(shape);
   }
   at::Tensor loss = element_->apply(prediction, batch.target.to(device, at::kFloat), threshold);
-  if (batch.mask.defined()) loss = apply_mask(loss, batch.mask);
+  if (batch.mask.defined()) loss = apply_mask(loss, batch.mask, is_mask_normalised_);
   loss = loss.flatten(1).mean(1);  // [B]
   if (batch.sample_weights.defined()) loss = loss * batch.sample_weights.to(device, at::kFloat);
   if (weights_.empty()) return loss;

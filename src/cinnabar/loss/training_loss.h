@@ -45,6 +45,7 @@ class TrainingLoss {
   LossTables tables_;
   const ElementLoss* element_;
   HuberOptions huber_;
+  bool is_mask_normalised_;
   std::vector<ActiveWeight> weights_;
 };
 

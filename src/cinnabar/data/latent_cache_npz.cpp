@@ -1,0 +1,99 @@
+// The part of the latent cache that deals with sd-scripts' files.
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "cinnabar/base/random_stream.h"
+#include "cinnabar/base/sha256.h"
+#include "cinnabar/data/latent_cache.h"
+#include "cinnabar/data/sample_picture.h"
+#include "cinnabar/tensor/convert.h"
+
+namespace cinnabar::data {
+
+namespace {
+
+constexpr size_t kShownNames = 3;
+
+// Counts of files with the first names.
+struct Tally {
+  size_t count = 0;
+  std::string names{};
+
+  void add(const std::string& name) {
+    if (++count <= kShownNames) names += (names.empty() ? "" : ", ") + name;
+    if (count == kShownNames + 1) names += ", ...";
+  }
+};
+
+// A draw from the posterior, always the same one for the same moments.
+at::Tensor drawn(const at::Tensor& moments, const std::string& key) {
+  const uint64_t seed = std::stoull(key.substr(0, 15), nullptr, 16);
+  const auto halves = moments.chunk(2, 0);
+  base::RandomStream random(seed, base::Purpose::LatentSample);
+  at::Tensor noise = at::empty(halves[0].sizes(), at::kFloat);
+  random.fill_normal({noise.mutable_data_ptr<float>(), static_cast<size_t>(noise.numel())});
+  return halves[0] + (halves[1] * 0.5).exp() * noise;
+}
+
+}  // namespace
+
+void LatentCache::find_npz(const Dataset& dataset, const LatentFill& fill) {
+  Tally used, present;
+  for (const Sample& sample : dataset.samples) {
+    const std::filesystem::path path = npz_path(sample, fill.npz.suffix);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) continue;
+    present.add(path.filename().string());
+    Entry* entry = find_entry(sample, dataset.options);
+    if (!fill.npz.reads || entry == nullptr) continue;
+    // A mask picture is read from its own file; alpha masks stand in the .npz.
+    const bool wants_mask = has_mask(sample, dataset.options) && sample.mask.empty();
+    const base::Result<NpzLatents> found =
+        read_npz_latents(path, {.sample = sample,
+                                .wants_flipped = dataset.options.subsets.at(sample.subset).flip_aug,
+                                .wants_mask = wants_mask,
+                                .channels = fill.npz.channels,
+                                .downscale = fill.npz.downscale});
+    if (found && (sample.mask.empty() || store_.has(entry->mask))) {
+      entry->npz = path;
+      used.add(path.filename().string());
+    } else if (!found && fill.notes != nullptr) {
+      fill.notes->fault(path, found.error().message() + "; the picture is encoded anew");
+    }
+  }
+  if (fill.notes == nullptr) return;
+  if (used.count > 0) {
+    fill.notes->fault("npz used", std::to_string(used.count) + " latents are taken from .npz files: " + used.names +
+                                      ". They were drawn once when they were made and do not say from which picture "
+                                      "content and VAE.");
+  }
+  if (present.count > 0 && !fill.npz.reads && !fill.npz.writes) {
+    fill.notes->fault("npz present",
+                      std::to_string(present.count) +
+                          " pictures have latent caches of sd-scripts beside them: " + present.names +
+                          ". They are not used, since they do not say from which picture content and VAE they were "
+                          "made; --read_npz uses them.");
+  }
+}
+
+void LatentCache::write_npz(const Dataset& dataset, const LatentFill& fill) const {
+  for (size_t i = 0; i < dataset.samples.size(); ++i) {
+    const Sample& sample = dataset.samples[i];
+    const bool is_faulty =
+        std::any_of(faults_.begin(), faults_.end(), [&](const Issue& fault) { return fault.path == sample.path; });
+    if (is_faulty) continue;
+    const Entry& found = entry(dataset, i);
+    if (!found.npz.empty()) continue;  // read from there
+    NpzLatents latents{.latents = drawn(moments(dataset, i, false), found.latents)};
+    if (dataset.options.subsets.at(sample.subset).flip_aug) {
+      latents.flipped = drawn(moments(dataset, i, true), base::sha256_hex(found.latents));
+    }
+    if (sample.mask.empty() && has_mask(sample, dataset.options)) {
+      latents.mask = mask(dataset, i).to(at::kFloat) / 255.0;
+    }
+    write_npz_latents(npz_path(sample, fill.npz.suffix), sample, latents);
+  }
+}
+
+}  // namespace cinnabar::data

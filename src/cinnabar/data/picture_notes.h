@@ -1,0 +1,31 @@
+// What reading pictures brings up while a run goes on: said once a kind, or once a file, from any thread.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cinnabar::data {
+
+class PictureNotes {
+ public:
+  // `say` gets whole sentences; calls do not overlap.
+  explicit PictureNotes(std::function<void(const std::string&)> say) : say_(std::move(say)) {}
+
+  // Harmless oddities of a picture ("16 bits a sample: ..."): the first picture of each kind is named.
+  void add(const std::filesystem::path& picture, const std::vector<std::string>& notes);
+  // A fault of one picture, said once a picture.
+  void fault(const std::filesystem::path& picture, const std::string& message);
+
+ private:
+  void say_once(const std::string& key, const std::string& text);
+
+  std::function<void(const std::string&)> say_;
+  std::mutex mutex_;
+  std::set<std::string> said_;
+};
+
+}  // namespace cinnabar::data

@@ -1,0 +1,24 @@
+// From options to what is done with pictures: augmentation, masks, transparent parts.
+#pragma once
+
+#include <string>
+
+#include "cinnabar/base/events.h"
+#include "cinnabar/data/dataset.h"
+#include "cinnabar/schema/values.h"
+
+namespace cinnabar::train {
+
+// color_aug, random_crop, face_crop_aug_range, flip_aug, alpha_mask and conditioning_data_dir as defaults of subsets.
+// Throws Error{Config}.
+void set_picture_defaults(const schema::Values& values, data::SubsetOptions& defaults);
+
+// transparent_background: "white", "black", "grey", "#RRGGBB"; nothing for "keep". Throws Error{Config}.
+std::optional<data::Colour> background_from(const std::string& text);
+std::optional<data::Colour> background_of(const schema::Values& values);
+
+// After the scan: finds mask pictures where masked_loss asks for them, and says which options have no effect with the
+// data sets as they are. New findings are appended to the data sets' issues.
+void prepare_pictures(const schema::Values& values, std::vector<data::Dataset>& datasets, base::EventSink& events);
+
+}  // namespace cinnabar::train
