@@ -27,13 +27,9 @@ class TwelveLayers : public nn::Module {
 // Owns what the views look at.
 struct File {
   std::map<std::string, at::Tensor> tensors;
-  std::map<std::string, formats::TensorView> kept;
   NamedViews views() {
     NamedViews result;
-    for (const auto& [name, value] : tensors) {
-      kept[name] = tensor::view_of(value);
-      result[name] = &kept[name];
-    }
+    for (const auto& [name, value] : tensors) result[name] = tensor::view_of(value);
     return result;
   }
 };

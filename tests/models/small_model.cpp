@@ -33,7 +33,8 @@ std::unique_ptr<SdModel> small_model(uint64_t seed) {
   nn::set_initial_values(*parts.vae, "vae", seed);
   ModelInfo info;
   info.family = "sd1";
-  return std::make_unique<SdModel>(info, std::move(parts), config.end_token);
+  return std::make_unique<SdModel>(
+      info, std::move(parts), SdText{.end_token = config.end_token, .file_prefix = "cond_stage_model.transformer."});
 }
 
 void MemoryCheckpoint::set(const std::string& name, const at::Tensor& value) {
@@ -44,7 +45,7 @@ void MemoryCheckpoint::set(const std::string& name, const at::Tensor& value) {
 std::unique_ptr<MemoryCheckpoint> checkpoint_of(DiffusionModel& model,
                                                 const std::function<std::string(const std::string&)>& rename) {
   auto checkpoint = std::make_unique<MemoryCheckpoint>();
-  for (const auto& [name, value] : state_tensors(model)) {
+  for (const auto& [name, value] : file_tensors(model)) {
     const std::string new_name = rename ? rename(name) : name;
     if (!new_name.empty()) checkpoint->set(new_name, value);
   }

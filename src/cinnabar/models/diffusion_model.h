@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -21,12 +22,14 @@ struct ModelInfo {
   std::string modelspec_architecture;    // e.g. "stable-diffusion-v1"
   std::string modelspec_implementation;  // of adapter files, e.g. "diffusers"
   Objective objective = Objective::Epsilon;
+  bool is_objective_stated = false;  // by the file or what is beside it
   bool zero_terminal_snr = false;
   int64_t latent_channels = 4;
   int64_t downscale = 8;          // pixels per latent on a side
   double latent_scale = 0.18215;  // z = (mean - shift) * scale
   double latent_shift = 0.0;
   int64_t native_side_px = 512;
+  int64_t bucket_step_px = 64;       // sides of buckets are multiples of it in sd-scripts
   std::vector<std::string> notes{};  // inferred or overridden settings worth reporting to the user
 };
 
@@ -34,6 +37,7 @@ struct ModelInfo {
 struct Tokens {
   std::vector<at::Tensor> ids;        // one per encoder, int64 [B, chunks, 77]
   std::vector<at::Tensor> weights{};  // like ids, fp32; empty when all are 1
+  bool keeps_mean = false;            // weighted states are scaled to the mean of the unweighted ones
 };
 
 // What the text side gives to the denoiser. Undefined tensors are not used by the family.
@@ -41,13 +45,20 @@ struct Conditioning {
   at::Tensor context;  // [B, T, D]
   at::Tensor pooled;   // [B, P]
   at::Tensor mask;     // [B, T]
-  at::Tensor vector;   // [B, V]: size and crop embeddings, guidance
+  at::Tensor vector;   // [B, V]: all that is added to the timestep's embedding; by default made of the others
+  at::Tensor sizes;    // fp32 [B, 6]: height and width of the original, top and left of the crop, height and width of
+                       // the picture; for families with size conditioning
 };
+// All of it on `device`.
+Conditioning moved_to(const Conditioning& conditioning, at::Device device);
 
 struct TextOptions {
   int64_t max_token_length = 75;  // 75, 150 or 225
   int64_t clip_skip = 0;          // 0 or 1: last layer
+  bool is_weighted = false;       // captions: "(word:1.2)" weighs words, as in prompts
 };
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 // One trainable part with the prefix of its adapter keys.
 struct ModelPart {
@@ -63,6 +74,9 @@ struct AdapterTarget {
   std::string part;  // "unet" or "text_encoder"
   nn::Layer* layer = nullptr;
   bool is_extended = false;  // only wrapped when conv_dim is given (children of resnet, down- and upsampling blocks)
+  // By diffusers' module names, where `name` follows others: "lora_unet_down_blocks_1_attentions_0_proj_in". Read,
+  // never written.
+  std::string diffusers_name{};
 };
 
 class DiffusionModel {
@@ -80,7 +94,6 @@ class DiffusionModel {
   // Whether the result depends on the layer with these options. Text layers behind clip_skip's state get no gradient:
   // an adapter there is not trained, but saved as it is.
   virtual bool uses(const AdapterTarget& /*target*/, const TextOptions& /*options*/) const { return true; }
-  // Weighted states keep the mean of the unweighted ones.
   virtual Conditioning encode_text(const Tokens& tokens, const TextOptions& options) = 0;
 
   // pixels [B, 3, H, W] in [-1, 1] -> moments [B, 2 C, h, w]: mean and log variance (clamped), unscaled.
@@ -100,6 +113,8 @@ class DiffusionModel {
   virtual nn::Module& vae() = 0;
   // The autoencoder with its file prefix; none once it is released.
   virtual std::optional<ModelPart> vae_part() = 0;
+  // From the parameters under their parts' prefixes to the tensors of a single file: other names, joined tensors.
+  virtual void to_file_layout(NamedTensors& /*tensors*/) const {}
 };
 
 }  // namespace cinnabar::models

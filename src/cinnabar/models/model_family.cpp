@@ -1,6 +1,7 @@
 #include "cinnabar/models/model_family.h"
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/models/other_files.h"
 
 namespace cinnabar::models {
 
@@ -16,6 +17,9 @@ std::unique_ptr<DiffusionModel> load_model(const std::string& path, const LoadOp
     const ModelFamily& family = model_families().at(name);
     if (family.recognises(*checkpoint)) return family.load(*checkpoint, options);
     looked_for += "\n  " + name + ": " + family.help;
+  }
+  if (const std::string other = describe_other_file(*checkpoint); !other.empty()) {
+    throw base::Error(base::ErrorCode::Format, path + ": " + other);
   }
   const auto& tensors = checkpoint->tensors();
   throw base::Error(base::ErrorCode::Format, path + ": no known model family has tensors like these (" +

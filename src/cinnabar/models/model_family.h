@@ -18,6 +18,8 @@ struct LoadOptions {
   at::Device device = at::kCPU;
   std::optional<bool> v_parameterization{};  // the user's word; reported when the file says otherwise
   std::string vae_path{};                    // a separate autoencoder, or empty
+  // SDXL: the projection of pooled states in single files is used as sd-scripts does, not as open_clip stores it.
+  bool has_sdscripts_projection = false;
 };
 
 struct InitOptions {
@@ -39,8 +41,10 @@ base::Registry<ModelFamily>& model_families();
 // Finds the family by content and loads the model. Throws Error{Format} that lists what was looked for when none fits.
 std::unique_ptr<DiffusionModel> load_model(const std::string& path, const LoadOptions& options);
 
-// All parameters under their single-file names, e.g. for saving. Valid while the model lives.
-std::vector<std::pair<std::string, at::Tensor>> state_tensors(DiffusionModel& model);
+// All parameters under their parts' prefixes and the modules' own names. Valid while the model lives.
+NamedTensors state_tensors(DiffusionModel& model);
+// What a single file of the model holds, under its names; partly copies.
+NamedTensors file_tensors(DiffusionModel& model);
 
 }  // namespace cinnabar::models
 

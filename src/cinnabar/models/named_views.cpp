@@ -68,6 +68,19 @@ Names compare_names(const NamedViews& views, std::span<const LoadTarget> targets
 
 }  // namespace
 
+NamedViews views_below(const formats::Checkpoint& checkpoint, const std::string& prefix) {
+  NamedViews views;
+  const auto& tensors = checkpoint.tensors();
+  for (auto it = tensors.lower_bound(prefix); it != tensors.end() && it->first.starts_with(prefix); ++it) {
+    views.emplace(it->first.substr(prefix.size()), it->second);
+  }
+  return views;
+}
+
+void add_views(NamedViews& all, const std::string& prefix, const NamedViews& views) {
+  for (const auto& [name, view] : views) all.emplace(prefix + name, view);
+}
+
 bool has_prefix(const NamedViews& views, const std::string& prefix) {
   const auto first = views.lower_bound(prefix);
   return first != views.end() && first->first.starts_with(prefix);
@@ -76,7 +89,7 @@ bool has_prefix(const NamedViews& views, const std::string& prefix) {
 int64_t size_of(const NamedViews& views, const std::vector<std::string>& names, size_t dim, const std::string& file) {
   for (const std::string& name : names) {
     const auto found = views.find(name);
-    if (found != views.end() && found->second->shape.size() > dim) return found->second->shape[dim];
+    if (found != views.end() && found->second.shape.size() > dim) return found->second.shape[dim];
   }
   throw base::Error(base::ErrorCode::Format,
                     file + ": the tensor \"" + names.front() +
@@ -101,9 +114,8 @@ void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, 
       if (found == views.end()) {
         const std::string near = base::nearest_name(full, names.surplus);
         problems.add("missing: " + full + (near.empty() ? "" : " (the file has " + near + ")"));
-      } else if (without_trailing_ones(found->second->shape) != without_trailing_ones(value.sizes())) {
-        problems.add("shape: " + full + " is " + to_text(found->second->shape) + ", expected " +
-                     to_text(value.sizes()));
+      } else if (without_trailing_ones(found->second.shape) != without_trailing_ones(value.sizes())) {
+        problems.add("shape: " + full + " is " + to_text(found->second.shape) + ", expected " + to_text(value.sizes()));
       }
     });
   }
@@ -113,7 +125,7 @@ void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, 
   for (const LoadTarget& target : targets) {
     target.module->each_parameter("", [&](const std::string& name, at::Tensor& value) {
       const at::IntArrayRef shape = value.sizes();
-      value = tensor::copy(*views.at(target.prefix + name), target.dtype, device).view(shape);
+      value = tensor::copy(views.at(target.prefix + name), target.dtype, device).view(shape);
     });
   }
 }

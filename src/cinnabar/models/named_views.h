@@ -12,8 +12,13 @@
 
 namespace cinnabar::models {
 
-// Single-file name to tensor. The views belong to the checkpoint.
-using NamedViews = std::map<std::string, const formats::TensorView*>;
+// Name to tensor. The bytes belong to the checkpoint; a view may be a part of one of its tensors.
+using NamedViews = std::map<std::string, formats::TensorView>;
+
+// The checkpoint's tensors whose names start with `prefix`, without it.
+NamedViews views_below(const formats::Checkpoint& checkpoint, const std::string& prefix);
+// The same views under longer names; those that are there already stay.
+void add_views(NamedViews& all, const std::string& prefix, const NamedViews& views);
 
 bool has_prefix(const NamedViews& views, const std::string& prefix);
 // Size of dimension `dim` of the first of `names` that is there. Throws Error{Format} that names the first when none

@@ -2,8 +2,22 @@
 
 namespace cinnabar::models {
 
-std::vector<std::pair<std::string, at::Tensor>> state_tensors(DiffusionModel& model) {
-  std::vector<std::pair<std::string, at::Tensor>> result;
+Conditioning moved_to(const Conditioning& conditioning, at::Device device) {
+  Conditioning moved = conditioning;
+  for (at::Tensor* value : {&moved.context, &moved.pooled, &moved.mask, &moved.vector, &moved.sizes}) {
+    if (value->defined()) *value = value->to(device);
+  }
+  return moved;
+}
+
+NamedTensors file_tensors(DiffusionModel& model) {
+  NamedTensors result = state_tensors(model);
+  model.to_file_layout(result);
+  return result;
+}
+
+NamedTensors state_tensors(DiffusionModel& model) {
+  NamedTensors result;
   const auto gather = [&](const ModelPart& part) {
     part.module->each_parameter(
         "", [&](const std::string& name, at::Tensor& value) { result.emplace_back(part.file_prefix + name, value); });

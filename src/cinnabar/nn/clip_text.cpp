@@ -78,6 +78,12 @@ at::Tensor ClipText::state_after(const at::Tensor& ids, int64_t layers) const {
   return state;
 }
 
+at::Tensor ClipText::continued(const at::Tensor& state, int64_t layers) const {
+  at::Tensor last = state;
+  for (size_t i = static_cast<size_t>(layers); i < layers_.size(); ++i) last = layers_[i]->forward(last);
+  return last;
+}
+
 std::vector<at::Tensor> ClipText::hidden_states(const at::Tensor& ids) const {
   std::vector<at::Tensor> states{embed(ids)};
   for (const auto& layer : layers_) states.push_back(layer->forward(states.back()));

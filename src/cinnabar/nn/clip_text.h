@@ -49,6 +49,8 @@ class ClipText : public Module {
   // ids int64 [B, T], T at most config().positions -> the state after `layers` layers (0: embeddings), without the
   // final norm. Layers above are not computed.
   at::Tensor state_after(const at::Tensor& ids, int64_t layers) const;
+  // The state after the last layer, from `state` after `layers` layers.
+  at::Tensor continued(const at::Tensor& state, int64_t layers) const;
   // All states: embeddings, then after each layer; without the final norm.
   std::vector<at::Tensor> hidden_states(const at::Tensor& ids) const;
   at::Tensor final_norm(const at::Tensor& state) const { return final_norm_.forward(state); }

@@ -21,7 +21,7 @@ int run(const schema::Values& values, base::EventSink& events, const std::atomic
   const at::ScalarType type = tensor::precision_from(values.text("save_precision"));
   std::vector<at::Tensor> kept;
   std::vector<formats::NamedTensor> tensors;
-  for (const auto& [name, value] : models::state_tensors(*model)) {
+  for (const auto& [name, value] : models::file_tensors(*model)) {
     // Integer buffers (position ids) keep their type.
     const at::Tensor plain = value.detach().to(at::kCPU);
     kept.push_back((plain.is_floating_point() ? plain.to(type) : plain).contiguous());

@@ -43,11 +43,22 @@ std::vector<nn::UNetLevel> unet_levels(const NamedViews& views, const std::strin
   return levels;
 }
 
-void set_heads(nn::UNetConfig& config, const SideSettings& settings, const std::string& file) {
-  const auto stated = settings.integers({"unet.num_heads", "unet.head_counts_per_level", "unet.num_attention_heads",
-                                         // diffusers' name for a head count
-                                         "unet.attention_head_dim"});
-  const std::vector<int64_t> heads = stated.value_or(std::vector<int64_t>{kPublishedUNetHeads});
+// Heads of each level, or one number for all.
+std::vector<int64_t> head_counts(const nn::UNetConfig& config, const SideSettings& settings, const UNetRule& rule) {
+  if (auto stated = settings.integers({"unet.num_heads", "unet.head_counts_per_level", "unet.num_attention_heads",
+                                       // diffusers' name for a head count
+                                       "unet.attention_head_dim"})) {
+    return *stated;
+  }
+  const std::optional<int64_t> width = settings.integer({"unet.head_dim", "unet.num_head_channels"});
+  const int64_t head_width = width.value_or(rule.head_width.value_or(0));
+  if (head_width <= 0) return {kPublishedUNetHeads};
+  std::vector<int64_t> counts;
+  for (const nn::UNetLevel& level : config.levels) counts.push_back(std::max<int64_t>(1, level.width / head_width));
+  return counts;
+}
+
+void set_heads(nn::UNetConfig& config, const std::vector<int64_t>& heads, const std::string& file) {
   if (heads.size() != 1 && heads.size() != config.levels.size()) {
     throw base::Error(base::ErrorCode::Format, "configuration of " + file + ": " + std::to_string(heads.size()) +
                                                    " head counts for a U-Net of " +
@@ -57,11 +68,20 @@ void set_heads(nn::UNetConfig& config, const SideSettings& settings, const std::
   config.middle_heads = heads.back();
 }
 
+// Names of one setting in each of a text encoder's sections.
+std::vector<std::string> setting_names(const TextRule& rule, const std::vector<std::string>& names) {
+  std::vector<std::string> result;
+  for (const std::string& section : rule.sections) {
+    for (const std::string& name : names) result.push_back(section + "." + name);
+  }
+  return result;
+}
+
 // The first cross attention's key projection, whose columns are the context's width.
 int64_t context_width_of(const NamedViews& views, const std::string& file) {
   constexpr std::string_view kEnding = ".transformer_blocks.0.attn2.to_k.weight";
   for (auto it = views.lower_bound(kUNetPrefix); it != views.end() && it->first.starts_with(kUNetPrefix); ++it) {
-    if (it->first.ends_with(kEnding) && it->second->shape.size() == 2) return it->second->shape[1];
+    if (it->first.ends_with(kEnding) && it->second.shape.size() == 2) return it->second.shape[1];
   }
   throw base::Error(base::ErrorCode::Format, file + ": the U-Net has no cross attention (no tensor ends in " +
                                                  std::string(kEnding) +
@@ -70,7 +90,8 @@ int64_t context_width_of(const NamedViews& views, const std::string& file) {
 
 }  // namespace
 
-nn::UNetConfig unet_config(const NamedViews& views, const SideSettings& settings, const std::string& file) {
+nn::UNetConfig unet_config(const NamedViews& views, const SideSettings& settings, const std::string& file,
+                           const UNetRule& rule) {
   nn::UNetConfig config;
   const std::string conv_in = kUNetPrefix + "input_blocks.0.0.weight";
   config.model_channels = size_of(views, {conv_in}, 0, file);
@@ -83,7 +104,10 @@ nn::UNetConfig unet_config(const NamedViews& views, const SideSettings& settings
   config.context_width = context_width_of(views, file);
   config.groups = settings.integer({"unet.group_norm_groups", "unet.norm_num_groups"})
                       .value_or(groups_rule(config.levels.front().width));
-  set_heads(config, settings, file);
+  const std::string vector_in = kUNetPrefix + "label_emb.0.0.weight";
+  if (views.contains(vector_in)) config.vector_width = size_of(views, {vector_in}, 1, file);
+  config.has_linear_projection = rule.has_linear_projection;
+  set_heads(config, head_counts(config, settings, rule), file);
   return config;
 }
 
@@ -112,20 +136,28 @@ nn::AutoencoderConfig vae_config(const NamedViews& views, const SideSettings& se
   return config;
 }
 
-nn::ClipTextConfig text_config(const NamedViews& views, const SideSettings& settings, const std::string& file) {
+nn::ClipTextConfig text_config(const NamedViews& views, const SideSettings& settings, const std::string& file,
+                               const TextRule& rule) {
   nn::ClipTextConfig config;
-  const std::string model = kTextPrefix + "text_model.";
+  const std::string model = rule.prefix + "text_model.";
   const std::string layer = model + "encoder.layers.";
   config.vocabulary = size_of(views, {model + "embeddings.token_embedding.weight"}, 0, file);
   config.width = size_of(views, {model + "embeddings.token_embedding.weight"}, 1, file);
   config.positions = size_of(views, {model + "embeddings.position_embedding.weight"}, 0, file);
   config.layers = count_indices(views, layer);
   config.feed_width = size_of(views, {layer + "0.mlp.fc1.weight", layer + "0.mlp.fc1.bias"}, 0, file);
-  config.heads = settings.integer({"text_encoder.num_heads", "text_encoder.num_attention_heads"})
+  config.heads = settings.integer(setting_names(rule, {"num_heads", "num_attention_heads"}))
                      .value_or(std::max<int64_t>(1, config.width / kPublishedTextHeadWidth));
-  config.activation = nn::activation_from(settings.text({"text_encoder.hidden_act"}).value_or("quick_gelu"));
-  config.norm_epsilon = settings.number({"text_encoder.layer_norm_eps"}).value_or(1e-5);
+  config.activation = nn::activation_from(settings.text(setting_names(rule, {"hidden_act"})).value_or(rule.activation));
+  config.norm_epsilon = settings.number(setting_names(rule, {"layer_norm_eps"})).value_or(1e-5);
   return config;
+}
+
+int64_t end_token_of(const nn::ClipTextConfig& config, const SideSettings& settings, const TextRule& rule) {
+  // Published configurations carry the number 2 from the time when it was not looked at.
+  constexpr int64_t kMeaningless = 2;
+  const int64_t stated = settings.integer(setting_names(rule, {"eos_token_id"})).value_or(kMeaningless);
+  return stated == kMeaningless ? config.vocabulary - 1 : stated;
 }
 
 SdConfig full_config() {

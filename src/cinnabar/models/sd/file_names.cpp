@@ -8,20 +8,6 @@ namespace cinnabar::models::sd {
 
 namespace {
 
-// Tensors of `checkpoint` below `prefix`, with the prefix removed.
-NamedViews below(const formats::Checkpoint& checkpoint, const std::string& prefix) {
-  NamedViews views;
-  const auto& tensors = checkpoint.tensors();
-  for (auto it = tensors.lower_bound(prefix); it != tensors.end() && it->first.starts_with(prefix); ++it) {
-    views.emplace(it->first.substr(prefix.size()), &it->second);
-  }
-  return views;
-}
-
-void add_below(NamedViews& all, const std::string& prefix, const NamedViews& views) {
-  for (const auto& [name, view] : views) all.emplace(prefix + name, view);
-}
-
 NamedViews renamed(const NamedViews& diffusers, const BlockNames& names) {
   NamedViews views;
   for (const auto& [name, view] : diffusers) views.emplace(names.to_single_file(name).value_or(name), view);
@@ -48,11 +34,26 @@ NamedViews vae_from_diffusers(const NamedViews& views) {
   return renamed(views, BlockNames::of_vae(levels, blocks));
 }
 
-// Some files lack "text_model." behind "transformer.".
-NamedViews repaired_text(const NamedViews& views, std::vector<std::string>& notes) {
+}  // namespace
+
+NamedViews picture_views(const formats::Checkpoint& checkpoint) {
+  NamedViews all;
+  if (is_diffusers(checkpoint)) {
+    const NamedViews unet = views_below(checkpoint, "unet.");
+    add_views(all, kUNetPrefix, renamed(unet, BlockNames::of_unet(layout_of_diffusers(unet))));
+    add_views(all, kVaePrefix, vae_from_diffusers(views_below(checkpoint, "vae.")));
+    return all;
+  }
+  add_views(all, kUNetPrefix, views_below(checkpoint, kUNetPrefix));
+  add_views(all, kVaePrefix, views_below(checkpoint, kVaePrefix));
+  return all;
+}
+
+NamedViews text_views(const formats::Checkpoint& checkpoint, const std::string& prefix,
+                      std::vector<std::string>& notes) {
   NamedViews result;
   bool is_repaired = false;
-  for (const auto& [name, view] : views) {
+  for (const auto& [name, view] : views_below(checkpoint, prefix)) {
     const bool is_bare =
         name.starts_with("embeddings.") || name.starts_with("encoder.") || name.starts_with("final_layer_norm.");
     is_repaired = is_repaired || is_bare;
@@ -62,28 +63,11 @@ NamedViews repaired_text(const NamedViews& views, std::vector<std::string>& note
   return result;
 }
 
-}  // namespace
-
-NamedViews single_file_views(const formats::Checkpoint& checkpoint, std::vector<std::string>& notes) {
-  NamedViews all;
-  if (checkpoint.has_prefix("unet.")) {
-    const NamedViews unet = below(checkpoint, "unet.");
-    add_below(all, kUNetPrefix, renamed(unet, BlockNames::of_unet(layout_of_diffusers(unet))));
-    add_below(all, kVaePrefix, vae_from_diffusers(below(checkpoint, "vae.")));
-    add_below(all, kTextPrefix, repaired_text(below(checkpoint, "text_encoder."), notes));
-    return all;
-  }
-  add_below(all, kUNetPrefix, below(checkpoint, kUNetPrefix));
-  add_below(all, kVaePrefix, below(checkpoint, kVaePrefix));
-  add_below(all, kTextPrefix, repaired_text(below(checkpoint, kTextPrefix), notes));
-  return all;
-}
-
 NamedViews vae_views(const formats::Checkpoint& checkpoint) {
   NamedViews views;
   for (const std::string& prefix : {kVaePrefix, std::string("vae."), std::string()}) {
     if (!checkpoint.has_prefix(prefix + "decoder.")) continue;
-    views = below(checkpoint, prefix);
+    views = views_below(checkpoint, prefix);
     break;
   }
   if (has_prefix(views, "encoder.down_blocks.")) views = vae_from_diffusers(views);
@@ -97,10 +81,19 @@ NamedViews vae_views(const formats::Checkpoint& checkpoint) {
   return all;
 }
 
+bool is_diffusers(const formats::Checkpoint& checkpoint) { return checkpoint.has_prefix("unet."); }
+
+bool has_convolution_projection(const formats::Checkpoint& checkpoint) {
+  for (const auto& [name, view] : checkpoint.tensors()) {
+    if (name.starts_with("unet.") && name.ends_with(".proj_in.weight")) return view.shape.size() == 4;
+  }
+  return false;
+}
+
 bool is_ignored(const std::string& name) {
-  return name == kTextPrefix + "text_model.embeddings.position_ids" ||
+  return name.ends_with("text_model.embeddings.position_ids") ||
          // Of the whole CLIP model; programs that save checkpoints again write them along.
-         name == kTextPrefix + "text_projection.weight" || name == kTextPrefix + "logit_scale" ||
+         name.ends_with(".transformer.text_projection.weight") || name.ends_with(".transformer.logit_scale") ||
          // Left by the training of the autoencoder.
          name.starts_with(kVaePrefix + "loss.") || name.starts_with(kVaePrefix + "model_ema.");
 }

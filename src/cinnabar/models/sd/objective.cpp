@@ -40,6 +40,7 @@ void set_objective(ModelInfo& info, const formats::Checkpoint& checkpoint, const
                    const LoadOptions& options) {
   const auto stated = stated_objective(checkpoint, settings);
   info.objective = stated ? stated->first : Objective::Epsilon;
+  info.is_objective_stated = stated.has_value();
   if (stated && stated->first == Objective::Velocity)
     info.notes.push_back("v-prediction, as " + stated->second + " says");
   if (options.v_parameterization) {
