@@ -79,4 +79,25 @@ TEST_CASE("convolutions of many weights at few positions give what the library g
   CHECK(at::allclose(x.grad(), plain.grad(), 1e-4, 1e-4));
 }
 
+TEST_CASE("layers in float16 give the float32 result of the same numbers, rounded") {
+  Linear linear(40, 8);
+  Conv2d conv({.in = 6, .out = 8, .kernel = 3, .padding = 1});
+  for (at::Tensor* value : {&linear.weight, &linear.bias, &conv.weight, &conv.bias})
+    value->copy_(at::randn_like(*value));
+  const auto check = [](Layer& layer, const at::Tensor& input) {
+    layer.to(at::kHalf);
+    const at::Tensor x = input.to(at::kHalf).set_requires_grad(true);
+    const at::Tensor found = layer.forward(x);
+    CHECK((found.scalar_type() == at::kHalf));
+    found.sum().backward();
+    CHECK((x.grad().scalar_type() == at::kHalf));
+    layer.to(at::kFloat);
+    const at::Tensor expected = layer.forward(x.detach().to(at::kFloat));
+    // Half a unit of the last digit, and one for other orders of summing.
+    CHECK(at::allclose(found.to(at::kFloat), expected, 2e-3, 2e-3));
+  };
+  check(linear, at::randn({3, 40}));
+  check(conv, at::randn({2, 6, 5, 7}));
+}
+
 }  // namespace cinnabar::nn

@@ -114,4 +114,41 @@ TEST_CASE("an unknown name is an error") {
   CHECK_THROWS_WITH(static_cast<void>(pair.flat.value("side")), doctest::Contains("side"));
 }
 
+TEST_CASE("parameters stored in half precision are seen by layers and rounded after each change") {
+  at::Tensor weight = at::full({4}, 1.001);
+  FlatParameters flat;
+  flat.set_stored_type(at::kHalf);
+  flat.add_group("all", 1.0, {{"weight", weight}});
+  CHECK((weight.scalar_type() == at::kHalf));
+  CHECK(weight.is_leaf());
+  const ParameterGroup& group = flat.groups().at(0);
+  CHECK(at::equal(flat.value("weight"), weight.detach().to(at::kFloat)));
+  (weight.to(at::kFloat) * 3.0001).sum().backward();
+  CHECK(flat.is_bound());
+  CHECK((weight.grad().scalar_type() == at::kHalf));
+  CHECK(flat.gradient("weight")[0].item<float>() == 0.0F);
+  flat.collect_gradients();
+  CHECK(at::equal(flat.gradient("weight"), weight.grad().to(at::kFloat)));
+  group.values.add_(1e-5);  // below half a unit of fp16 at 1: lost, as in the narrow format itself
+  const at::Tensor before = weight.detach().clone();
+  flat.store_values();
+  CHECK(at::equal(weight.detach(), before));
+  CHECK(at::equal(flat.value("weight"), before.to(at::kFloat)));
+  flat.zero_gradients();
+  CHECK(weight.grad().abs().sum().item<float>() == 0.0F);
+}
+
+TEST_CASE("scaled gradients are rounded to the stored type") {
+  at::Tensor weight = at::ones({1});
+  FlatParameters flat;
+  flat.set_stored_type(at::kBFloat16);
+  flat.add_group("all", 1.0, {{"weight", weight}});
+  weight.sum().backward();
+  flat.collect_gradients();
+  flat.scale_gradients(1.001);
+  CHECK(flat.gradient("weight")[0].item<float>() == 1.0F);
+  flat.scale_gradients(1.01);
+  CHECK(flat.gradient("weight")[0].item<float>() == 1.0078125F);
+}
+
 }  // namespace cinnabar::optim

@@ -85,7 +85,7 @@ TEST_CASE("keys_of_argument_lists_are_checked_against_the_chosen_entry") {
 
 TEST_CASE("values_of_the_reference_that_are_missing_here_are_named_as_such") {
   CHECK(error_of({"--optimizer_type", "AdamW8bit"}).find("not supported yet") != std::string::npos);
-  CHECK(error_of({"--mixed_precision", "fp16"}).find("not supported yet") != std::string::npos);
+  CHECK(error_of({"--mixed_precision", "fp8"}).find("not supported yet") != std::string::npos);
 }
 
 TEST_CASE("options_without_effect_give_a_notice_and_idle_ones_nothing") {

@@ -3,6 +3,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/tensor/half_compute.h"
 
 namespace cinnabar::nn {
 
@@ -15,6 +16,10 @@ at::Tensor split_heads(const at::Tensor& x, int64_t heads) {  // [B, T, D] -> [B
 }  // namespace
 
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads, bool is_causal) {
+  if (tensor::is_half_slow(q)) {
+    const auto wide = [](const at::Tensor& x) { return x.to(at::kFloat); };
+    return attention(wide(q), wide(k), wide(v), heads, is_causal).to(q.scalar_type());
+  }
   const at::Tensor mixed =
       at::scaled_dot_product_attention(split_heads(q, heads), split_heads(k, heads), split_heads(v, heads),
                                        /*attn_mask=*/{}, /*dropout_p=*/0.0, is_causal);  // [B, N, Q, D/N]

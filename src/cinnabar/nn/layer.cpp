@@ -6,9 +6,13 @@
 #include <ATen/ops/im2col.h>
 #include <ATen/ops/linear.h>
 
+#include "cinnabar/tensor/half_compute.h"
+
 namespace cinnabar::nn {
 
 namespace {
+
+at::Tensor wide(const at::Tensor& value) { return value.defined() ? value.to(at::kFloat) : value; }
 
 // Undefined stays undefined; a tensor of the right type is given back as it is.
 at::Tensor cast_like(const at::Tensor& value, const at::Tensor& x) {
@@ -58,6 +62,7 @@ Linear::Linear(int64_t in, int64_t out, bool has_bias) : in_(in), out_(out) {
 LayerShape Linear::shape() const { return {.in = in_, .out = out_}; }
 
 at::Tensor Linear::base_forward(const at::Tensor& x) const {
+  if (tensor::is_half_slow(x)) return at::linear(wide(x), wide(weight), wide(bias)).to(x.scalar_type());
   return at::linear(x, cast_like(weight, x), cast_like(bias, x));
 }
 
@@ -78,6 +83,7 @@ LayerShape Conv2d::shape() const {
 }
 
 at::Tensor Conv2d::base_forward(const at::Tensor& x) const {
+  if (tensor::is_half_slow(x)) return base_forward(wide(x)).to(x.scalar_type());
   const at::Tensor w = cast_like(weight, x);
   const at::Tensor b = cast_like(bias, x);
   const auto side = [&](int64_t length) {

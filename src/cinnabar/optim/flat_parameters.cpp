@@ -14,14 +14,23 @@ namespace cinnabar::optim {
 
 namespace {
 
-// Elements: every parameter starts on a 64-byte line, and vector kernels find no odd rest. The gaps stay zero.
-constexpr int64_t kAlignment = 16;
+// Elements: every parameter starts where a block of 8-bit state may start (moment_store.h), and vector kernels find no
+// odd rest. The gaps stay zero.
+constexpr int64_t kAlignment = 256;
 constexpr int64_t kChunk = 16384;
 
 int64_t aligned(int64_t count) { return (count + kAlignment - 1) / kAlignment * kAlignment; }
 
 at::Tensor view_of(const at::Tensor& buffer, const ParameterSlot& slot) {
   return buffer.narrow(0, slot.offset, slot.count).view(slot.shape);
+}
+
+// The buffers that layers and backward work on.
+const at::Tensor& seen_values(const ParameterGroup& group) {
+  return group.stored_values.defined() ? group.stored_values : group.values;
+}
+const at::Tensor& seen_gradients(const ParameterGroup& group) {
+  return group.stored_gradients.defined() ? group.stored_gradients : group.gradients;
 }
 
 // Sum of squares of a contiguous fp32 CPU tensor.
@@ -50,6 +59,40 @@ double squared_sum(const at::Tensor& flat) {
 
 }  // namespace
 
+void FlatParameters::set_stored_type(at::ScalarType type) {
+  CINNABAR_ASSERT(groups_.empty() && (type == at::kFloat || type == at::kHalf || type == at::kBFloat16));
+  stored_type_ = type;
+}
+
+void FlatParameters::collect_gradients() {
+  const at::NoGradGuard no_grad;
+  for (ParameterGroup& group : groups_) {
+    if (group.stored_gradients.defined()) group.gradients.copy_(group.stored_gradients);
+  }
+}
+
+void FlatParameters::store_values() {
+  const at::NoGradGuard no_grad;
+  for (ParameterGroup& group : groups_) {
+    if (!group.stored_values.defined()) continue;
+    group.stored_values.copy_(group.values);
+    group.values.copy_(group.stored_values);  // the optimizer goes on from what was kept
+  }
+}
+
+void FlatParameters::round_gradients() {
+  const at::NoGradGuard no_grad;
+  for (ParameterGroup& group : groups_) {
+    if (group.stored_gradients.defined()) group.gradients.copy_(group.gradients.to(stored_type_));
+  }
+}
+
+void FlatParameters::scale_gradients(double factor) {
+  const at::NoGradGuard no_grad;
+  for (ParameterGroup& group : groups_) group.gradients.mul_(factor);
+  round_gradients();
+}
+
 void FlatParameters::add_group(const std::string& name, double lr, const NamedTensors& parameters) {
   if (parameters.empty()) return;
   ParameterGroup group{.name = name, .lr = lr};
@@ -65,13 +108,18 @@ void FlatParameters::add_group(const std::string& name, double lr, const NamedTe
   const at::TensorOptions options = parameters.front().second.options().dtype(at::kFloat).requires_grad(false);
   group.values = at::zeros({total}, options);
   group.gradients = at::zeros({total}, options);
+  if (stored_type_ != at::kFloat) {
+    group.stored_values = at::zeros({total}, options.dtype(stored_type_));
+    group.stored_gradients = at::zeros({total}, options.dtype(stored_type_));
+  }
   for (size_t i = 0; i < parameters.size(); ++i) {
     at::Tensor parameter = parameters[i].second;
-    const at::Tensor value = view_of(group.values, group.slots[i]);
+    const at::Tensor value = view_of(seen_values(group), group.slots[i]);
     value.copy_(parameter);
+    if (group.stored_values.defined()) view_of(group.values, group.slots[i]).copy_(value);
     parameter.set_data(value);  // keeps the handle that layers and adapters hold
     parameter.requires_grad_(true);
-    parameter.mutable_grad() = view_of(group.gradients, group.slots[i]);
+    parameter.mutable_grad() = view_of(seen_gradients(group), group.slots[i]);
     parameters_.push_back(parameter);
   }
   groups_.push_back(std::move(group));
@@ -115,7 +163,10 @@ NamedTensors FlatParameters::values() const {
 }
 
 void FlatParameters::zero_gradients() {
-  for (ParameterGroup& group : groups_) group.gradients.zero_();
+  for (ParameterGroup& group : groups_) {
+    group.gradients.zero_();
+    if (group.stored_gradients.defined()) group.stored_gradients.zero_();
+  }
 }
 
 at::Tensor FlatParameters::gradient_norm() const {
@@ -137,12 +188,13 @@ at::Tensor FlatParameters::clip_gradients(double max_norm) {
   if (norm.is_cpu()) {
     const double factor = max_norm / (norm.item<double>() + 1e-6);
     if (!(factor < 1.0) || factor == 0.0) return norm;  // NaN and infinite norms end here, too
-    for (ParameterGroup& group : groups_) group.gradients.mul_(factor);
+    scale_gradients(factor);
     return norm;
   }
   // No look at the value: that would make the host wait for the device.
   const at::Tensor factor = (max_norm / (norm + 1e-6)).clamp_max(1.0);
   for (ParameterGroup& group : groups_) group.gradients.mul_(factor.to(group.gradients.device()));
+  round_gradients();
   return norm;
 }
 
@@ -151,9 +203,9 @@ bool FlatParameters::is_bound() const {
   for (const ParameterGroup& group : groups_) {
     for (const ParameterSlot& found : group.slots) {
       const at::Tensor& parameter = parameters_[index++];
-      const bool has_value = parameter.data_ptr() == view_of(group.values, found).data_ptr();
+      const bool has_value = parameter.data_ptr() == view_of(seen_values(group), found).data_ptr();
       const bool has_gradient =
-          parameter.grad().defined() && parameter.grad().data_ptr() == view_of(group.gradients, found).data_ptr();
+          parameter.grad().defined() && parameter.grad().data_ptr() == view_of(seen_gradients(group), found).data_ptr();
       if (!has_value || !has_gradient) return false;
     }
   }

@@ -1,5 +1,6 @@
 // What options demand of each other. Rules of the reference scripts, each reported with the names involved.
 #include <algorithm>
+#include <filesystem>
 
 #include "cinnabar/schema/resolve.h"
 #include "cinnabar/schema/value_text.h"
@@ -111,6 +112,13 @@ class Rules {
     }
     if (is_on("dim_from_weights") && !has("network_weights")) {
       add("dim_from_weights", "needs network_weights, the file that the ranks come from");
+    }
+    const std::vector<std::string> merged = values_.texts("base_weights");
+    for (const std::string& path : merged) {
+      if (!std::filesystem::is_regular_file(path)) add("base_weights", "no such file: " + path);
+    }
+    if (values_.numbers("base_weights_multiplier").size() > merged.size()) {
+      add("base_weights_multiplier", "more numbers than files in base_weights (" + std::to_string(merged.size()) + ")");
     }
   }
 

@@ -3,11 +3,14 @@
 #include <cstdlib>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/input_event.h"
 #include "cinnabar/base/resources.h"
 #include "cinnabar/base/sha256.h"
 #include "cinnabar/data/content_hash.h"
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/tensor/device.h"
+#include "cinnabar/tensor/dtype.h"
+#include "cinnabar/train/family_checks.h"
 
 namespace cinnabar::train {
 
@@ -43,11 +46,26 @@ std::string hash_of(data::ContentHashes& hashes, const std::filesystem::path& pa
 
 }  // namespace
 
+std::string precision_suffix(at::ScalarType dtype) {
+  if (dtype == at::kFloat) return {};
+  return dtype == at::kHalf ? "+fp16" : "+bf16";
+}
+
+at::Tensor encoded_moments(LoadedModel& base, const at::Tensor& pixels, base::EventSink& events) {
+  const at::Tensor moments = base.model->encode_moments(pixels.to(base.device)).to(at::kFloat);
+  if (base.is_vae_float || moments.isfinite().all().item<bool>()) return moments;
+  base.is_vae_float = true;
+  events.warning(
+      "The autoencoder's latents are not finite in half precision: it is used in float32 from here on, as with "
+      "--no_half_vae");
+  base.model->vae().to(at::kFloat);
+  return base.model->encode_moments(pixels.to(base.device)).to(at::kFloat);
+}
+
 LoadedModel load_run_model(const schema::Values& values, base::EventSink& events) {
   LoadedModel loaded;
   loaded.device = tensor::device_from(values.maybe_text("device").value_or("auto"));
-  const bool is_bf16 = values.maybe_text("mixed_precision").value_or("no") == "bf16";
-  loaded.dtype = is_bf16 ? at::kBFloat16 : at::kFloat;
+  loaded.dtype = tensor::precision_from(values.maybe_text("mixed_precision").value_or("no"));
   const std::string path =
       base::resolved(values.text("pretrained_model_name_or_path"), "embedded/model.safetensors").string();
   models::LoadOptions options;
@@ -56,15 +74,22 @@ LoadedModel load_run_model(const schema::Values& values, base::EventSink& events
   options.device = loaded.device;
   if (values.flag("v_parameterization")) options.v_parameterization = true;
   options.vae_path = values.maybe_text("vae").value_or("");
+  options.has_sdscripts_projection = values.flag("sdscripts_text_projection");
   events.phase("Loading the model");
   loaded.model = models::load_model(path, options);
   for (const std::string& note : loaded.model->info().notes) events.log(note);
+  check_family_options(values, loaded.model->info(), events);
   for (const models::ModelPart& part : loaded.model->parts()) part.module->requires_grad(false);
   loaded.model->vae().requires_grad(false);
+  loaded.is_vae_float = options.vae_dtype == at::kFloat;
   data::ContentHashes hashes(hash_index());
   loaded.hash = hash_of(hashes, path);
   loaded.vae_hash = loaded.hash + (options.vae_path.empty() ? "" : "+" + hash_of(hashes, options.vae_path)) +
-                    (options.vae_dtype == at::kFloat ? "" : "+bf16");
+                    precision_suffix(options.vae_dtype);
+  base::tell_input(events, {.kind = "model", .path = path, .sha256 = loaded.hash});
+  if (!options.vae_path.empty()) {
+    base::tell_input(events, {.kind = "vae", .path = options.vae_path, .sha256 = hash_of(hashes, options.vae_path)});
+  }
   hashes.save();
   return loaded;
 }

@@ -16,10 +16,19 @@ struct LoadedModel {
   std::string vae_hash;  // the same, with that of a separate autoencoder
   at::Device device = at::kCPU;
   at::ScalarType dtype = at::kFloat;
+  bool is_vae_float = true;
+  std::string merged{};  // names what base_weights added to the weights: part of the keys of text caches
 };
 
 // Reads pretrained_model_name_or_path ("embedded" for the program's own), vae, v_parameterization, mixed_precision,
 // no_half_vae and device. All parts are frozen.
 LoadedModel load_run_model(const schema::Values& values, base::EventSink& events);
+
+// "" for float32, else "+bf16" or "+fp16": part of the keys of caches.
+std::string precision_suffix(at::ScalarType dtype);
+
+// Moments [B, 2 C, h, w] of pictures [B, 3, H, W], fp32. When an autoencoder in half precision gives something that is
+// no number (SDXL's leaves the range of fp16), it is put into float32 for the rest of the run, with a warning.
+at::Tensor encoded_moments(LoadedModel& base, const at::Tensor& pixels, base::EventSink& events);
 
 }  // namespace cinnabar::train

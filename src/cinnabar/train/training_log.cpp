@@ -73,7 +73,21 @@ void TrainingLog::step(const StepReport& report) {
   board_->scalar("loss/current", report.step, static_cast<float>(report.loss));
   board_->scalar("loss/average", report.step, static_cast<float>(average()));
   board_->scalar("norm/grad", report.step, static_cast<float>(report.grad_norm));
-  for (const auto& [name, rate] : report.rates) board_->scalar("lr/" + name, report.step, static_cast<float>(rate));
+  for (size_t i = 0; i < report.rates.size(); ++i) {
+    const auto& [name, rate] = report.rates[i];
+    board_->scalar("lr/" + name, report.step, static_cast<float>(rate));
+    // The reference writes every group but the first a second time, under its number.
+    if (i > 0) board_->scalar("lr/group" + std::to_string(i), report.step, static_cast<float>(rate));
+  }
+  for (const auto& [key, value] : report.more) board_->scalar(key, report.step, static_cast<float>(value));
+}
+
+void TrainingLog::validation(const ValidationReport& report) {
+  if (!board_) return;
+  const std::string key = report.is_epoch_end ? "loss/validation/epoch_" : "loss/validation/step_";
+  const int64_t at = report.is_epoch_end ? report.epoch : report.step;
+  board_->scalar(key + "average", at, static_cast<float>(report.loss));
+  board_->scalar(key + "divergence", at, static_cast<float>(report.loss - average()));
 }
 
 void TrainingLog::epoch_end(int64_t epoch) {

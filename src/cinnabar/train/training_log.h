@@ -18,6 +18,14 @@ struct StepReport {
   double loss = 0.0;
   double grad_norm = 0.0;
   std::vector<std::pair<std::string, double>> rates{};  // by group, as sd-scripts names them
+  std::vector<std::pair<std::string, double>> more{};   // further records under their full keys, "norm/avg_key_norm"
+};
+
+struct ValidationReport {
+  int64_t step = 0;
+  int64_t epoch = 0;
+  bool is_epoch_end = false;
+  double loss = 0.0;
 };
 
 struct LogPlan {
@@ -32,6 +40,9 @@ class TrainingLog {
   TrainingLog(const schema::Values& values, const LogPlan& plan, base::EventSink& events);
 
   void step(const StepReport& report);
+  // loss/validation/step_average and step_divergence, or epoch_average and epoch_divergence over epochs; divergence is
+  // the loss minus the moving average of the training.
+  void validation(const ValidationReport& report);
   void epoch_end(int64_t epoch);
   double average() const;
   // Waits until the event files are on the disk.

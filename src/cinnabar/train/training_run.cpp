@@ -9,9 +9,16 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/batch_plan.h"
-#include "cinnabar/optim/entry.h"
+#include "cinnabar/data/validation_split.h"
+#include "cinnabar/train/evaluation_scope.h"
+#include "cinnabar/train/family_checks.h"
+#include "cinnabar/train/network_setup.h"
+#include "cinnabar/train/network_source.h"
 #include "cinnabar/train/run_caches.h"
 #include "cinnabar/train/run_data.h"
+#include "cinnabar/train/run_facts.h"
+#include "cinnabar/train/run_length.h"
+#include "cinnabar/train/run_optimizer.h"
 
 namespace cinnabar::train {
 
@@ -19,20 +26,49 @@ namespace {
 
 constexpr int64_t kMostBadLosses = 10;
 
-// What the text in preview pictures says about the model; the network under training has no file yet.
-sample::PictureFacts picture_facts(const schema::Values& values, const std::string& model_hash) {
-  const std::filesystem::path path = values.text("pretrained_model_name_or_path");
-  sample::PictureFacts facts;
-  facts.model_name = path.stem().string();
-  facts.model_hash = model_hash.substr(0, 10);
-  facts.clip_skip = values.maybe_integer("clip_skip").value_or(1);
-  return facts;
+// Splits off the pictures of the validation, and says so.
+std::vector<data::Dataset> hold_out(std::vector<data::Dataset>& datasets, const schema::Values& values,
+                                    base::EventSink& events) {
+  const bool is_wanted =
+      std::ranges::any_of(datasets, [](const auto& one) { return one.options.validation_split > 0; });
+  if (!is_wanted) {
+    for (const char* name : {"validate_every_n_steps", "validate_every_n_epochs", "max_validation_steps"}) {
+      if (values.has(name))
+        events.warning(std::string(name) + " has no effect: validation_split holds no pictures out");
+    }
+    return {};
+  }
+  const auto seed = static_cast<uint64_t>(values.integer("seed"));
+  std::vector<data::Dataset> held_out = data::take_validation(datasets, seed);
+  int64_t count = 0;
+  for (const data::Dataset& dataset : held_out) count += dataset.item_count();
+  if (count == 0) events.warning("validation_split is too small a share of these pictures: nothing is held out");
+  if (count > 0) events.log("Validation: " + std::to_string(count) + " pictures are held out and not trained.");
+  if (data::batch_count(datasets) == 0) {
+    throw base::Error(base::ErrorCode::Data,
+                      "validation_split holds every picture out, so that nothing is left to train; lower it");
+  }
+  return held_out;
+}
+
+void add_validation(const Validation& validation, const Saver& saver, std::map<std::string, base::EventValue>& result) {
+  if (validation.losses().empty()) return;
+  const Verdict verdict = validation.verdict();
+  const std::string nearest = saver.nearest(verdict.best_step);
+  result["validation_loss"] = validation.losses().back().loss;
+  result["validation_best_loss"] = verdict.best_loss;
+  result["validation_best_step"] = verdict.best_step;
+  result["validation_best_file"] = nearest;
+  result["validation"] = to_text(verdict, nearest);
 }
 
 }  // namespace
 
 TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop)
-    : values_(values), events_(events), stop_(stop) {
+    : values_(values),
+      events_(events),
+      stop_(stop),
+      scaler_(values.maybe_text("mixed_precision").value_or("no") == "fp16") {
   if (const int64_t threads = values.maybe_integer("threads").value_or(0); threads > 0) {
     at::set_num_threads(static_cast<int>(threads));
   }
@@ -48,11 +84,15 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
   max_grad_norm_ = values.maybe_number("max_grad_norm").value_or(1.0);
   read_data();
   base_ = load_run_model(values_, events);
-  attach_adapters();
+  check_bucket_steps(datasets_, base_.model->info(), events_);
+  cache_latents();
+  make_plan();
+  set_ = attach_network(values_, base_, seed_, events_);
   make_optimizer();
   training_step_ = std::make_unique<TrainingStep>(*base_.model, values_);
   training_step_->to(base_.device);
   noise_ = std::make_unique<noise::NoiseSource>(values_, training_step_->table().steps());
+  validation_ = std::make_unique<Validation>(values_, std::move(held_out_), seed_, training_step_->table().steps());
   previews_ =
       std::make_unique<sample::Previews>(values_, base_.model->info(), picture_facts(values_, base_.hash), events);
   make_saver();
@@ -63,128 +103,58 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
 void TrainingRun::read_data() {
   events_.phase("Reading the data set");
   datasets_ = scan_run_data(values_, events_);
-  plan_ = plan::plan_steps({.batches_per_epoch = data::batch_count(datasets_),
-                            .gradient_accumulation_steps = accumulation_,
-                            .max_train_steps = values_.maybe_integer("max_train_steps").value_or(1600),
-                            .max_train_epochs = values_.maybe_integer("max_train_epochs")});
+  held_out_ = hold_out(datasets_, values_, events_);
+}
+
+void TrainingRun::cache_latents() {
+  std::vector<data::Dataset> all = datasets_;
+  all.insert(all.end(), held_out_.begin(), held_out_.end());
+  latents_ = cached_latents({values_, all, base_, events_, stop_});
+  if (latents_) leave_out_faulty(datasets_, held_out_, *latents_);
+}
+
+// After the caches, since pictures that cannot be cached are left out.
+void TrainingRun::make_plan() {
+  plan_ = plan_run(datasets_, values_);
+  for (const std::string& line : length_text(datasets_, values_, plan_)) events_.log(line);
   events_.log("Training " + std::to_string(plan_.max_train_steps) + " steps in " + std::to_string(plan_.epochs) +
               " epochs of " + std::to_string(plan_.batches_per_process) + " batches.");
 }
 
-void TrainingRun::attach_adapters() {
-  adapters::AdapterOptions options = adapters::adapter_options(values_);
-  options.seed = seed_;
-  set_ =
-      std::make_unique<adapters::AdapterSet>(values_.text("network_module"), base_.model->adapter_targets(), options);
-  if (const auto path = values_.maybe_text("network_weights")) {
-    const auto file = formats::Checkpoint::open(*path);
-    const adapters::LoadReport report = set_->load(*file);
-    events_.log("Loaded " + std::to_string(report.loaded) + " layers from " + *path + ".");
-    for (const std::string& key : report.unmatched)
-      events_.warning(*path + ": " + key + " fits no layer of this network and is not used");
-  }
-  for (const models::ModelPart& part : base_.model->parts()) {
-    part.module->train(true);
-    part.module->set_checkpointing(values_.flag("gradient_checkpointing"));
-  }
-}
-
 void TrainingRun::make_optimizer() {
-  const double rate = values_.maybe_number("learning_rate").value_or(2e-6);
-  const adapters::PartRates rates{values_.maybe_number("unet_lr").value_or(rate),
-                                  values_.maybe_number("text_encoder_lr").value_or(rate)};
-  const models::TextOptions text{.clip_skip = values_.maybe_integer("clip_skip").value_or(0)};
-  set_->freeze([&](const models::AdapterTarget& target) { return !base_.model->uses(target, text); });
-  int64_t count = 0;
-  for (const adapters::ParameterGroup& group : set_->parameter_groups(rates)) {
-    optim::NamedTensors named;
-    for (const adapters::NamedParameter& parameter : group.parameters) {
-      named.emplace_back(parameter.name, *parameter.value);
-      is_text_trained_ = is_text_trained_ || parameter.part != "unet";
-    }
-    parameters_.add_group(group.label, group.lr, named);
-  }
-  count = parameters_.parameter_count();
-  if (count == 0) {
-    throw base::Error(
-        base::ErrorCode::Config,
-        "nothing would be trained: every learning rate is 0; set learning_rate, unet_lr or text_encoder_lr");
-  }
-  events_.log("Training " + std::to_string(count) + " parameters in " + std::to_string(set_->size()) + " layers.");
-  optimizer_ = optim::make_optimizer(values_.maybe_text("optimizer_type").value_or(""), values_.texts("optimizer_args"),
-                                     parameters_);
-  schedule_ = lr::schedule_from(values_, plan_.max_train_steps);
+  is_text_trained_ = gather_parameters(values_, base_, *set_, parameters_, events_);
+  RunOptimizer made = make_run_optimizer(values_, parameters_, plan_.max_train_steps, events_);
+  optimizer_ = std::move(made.optimizer);
+  rates_ = std::move(made.rates);
+  ema_ = Ema::from(values_, parameters_);
 }
 
 void TrainingRun::make_saver() {
-  adapters::TrainingFacts facts;
-  const models::ModelInfo& info = base_.model->info();
-  facts.session_id = static_cast<uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  facts.started_at_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  facts.base_model_version = info.base_model_version;
-  facts.modelspec_architecture = info.modelspec_architecture;
-  facts.modelspec_implementation = info.modelspec_implementation;
-  facts.optimizer_class =
-      optim::entries().at(optim::entry_name(values_.maybe_text("optimizer_type").value_or(""))).reference_class;
-  facts.is_velocity = info.objective == models::Objective::Velocity;
-  facts.batches_per_epoch = data::batch_count(datasets_);
-  facts.epochs = plan_.epochs;
-  facts.max_train_steps = plan_.max_train_steps;
-  for (const data::Dataset& dataset : datasets_) facts.datasets.push_back(facts_of(dataset));
+  adapters::TrainingFacts facts =
+      training_facts({values_, base_, datasets_, plan_, validation_ ? validation_->picture_count() : 0});
   saver_ = std::make_unique<Saver>(*set_, std::move(facts), values_, events_);
-  plan::SaveOptions options;
-  options.output_name = values_.maybe_text("output_name");
-  options.save_every_n_epochs = values_.maybe_integer("save_every_n_epochs");
-  options.save_every_n_steps = values_.maybe_integer("save_every_n_steps");
-  options.save_n_epoch_ratio = values_.maybe_integer("save_n_epoch_ratio");
-  options.save_last_n_epochs = values_.maybe_integer("save_last_n_epochs");
-  options.save_last_n_steps = values_.maybe_integer("save_last_n_steps");
-  saves_ = std::make_unique<plan::SavePlan>(options, plan_.epochs);
+  saves_ = std::make_unique<plan::SavePlan>(save_options(values_), plan_.epochs);
 }
 
 void TrainingRun::fill_caches() {
-  const CacheRequest request{values_, datasets_, base_, events_, stop_};
-  latents_ = cached_latents(request);
+  std::vector<data::Dataset> all = datasets_;
+  all.insert(all.end(), validation_->datasets().begin(), validation_->datasets().end());
+  const CacheRequest request{values_, all, base_, events_, stop_};
   if (latents_ && !previews_->is_on()) base_.model->release("vae");
   text_ = cached_text(request, is_text_trained_);
-}
-
-at::Tensor TrainingRun::latents_of(const data::LoadedBatch& batch, int64_t epoch) const {
-  const at::NoGradGuard no_grad;
-  const at::Tensor moments = batch.moments.defined()
-                                 ? batch.moments.to(base_.device)
-                                 : base_.model->encode_moments(batch.pixels.to(base_.device)).to(at::kFloat);
-  const auto halves = moments.chunk(2, 1);
-  std::vector<at::Tensor> noise;
-  for (const data::BatchItem& item : batch.plan.items) {
-    base::RandomStream random(seed_, base::Purpose::LatentSample, static_cast<uint64_t>(epoch), item.item);
-    noise.push_back(noise::normal_tensor(random, halves[0].sizes().slice(1)));
-  }
-  return training_step_->scaled(halves[0] + (halves[1] * 0.5).exp() * at::stack(noise).to(base_.device));
+  inputs_ = std::make_unique<BatchInputs>(base_, *training_step_, *noise_, *text_, events_);
 }
 
 double TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch) {
-  std::vector<noise::SampleKey> keys;
   adapters::StepContext context{.is_training = true, .seed = seed_, .step = static_cast<uint64_t>(micro_step_)};
-  for (const data::BatchItem& item : batch.plan.items) {
-    keys.push_back({seed_, static_cast<uint64_t>(epoch), item.item});
-    context.samples.push_back(item.item);
-  }
+  for (const data::BatchItem& item : batch.plan.items) context.samples.push_back(item.item);
   set_->set_step(context);
-  StepInputs inputs;
-  inputs.latents = latents_of(batch, epoch);
-  const noise::BatchNoise draw = noise_->draw(inputs.latents, keys);
-  inputs.noise = draw.noise;
-  inputs.input_noise = draw.input_noise;
-  inputs.timesteps = draw.timesteps.to(base_.device);
-  inputs.conditioning = text_->of(batch.captions);
-  inputs.conditioning.context = inputs.conditioning.context.to(base_.device);
-  inputs.loss_weights = batch.loss_weights.to(base_.device);
+  const StepInputs inputs = inputs_->of(batch, {.seed = seed_, .step = static_cast<uint64_t>(epoch)});
   const StepLoss loss = training_step_->run(inputs);
   const double value = loss.mean.item<double>();
   if (std::isfinite(value)) {
     bad_losses_ = 0;
-    (loss.mean / static_cast<double>(accumulation_)).backward();
+    scaler_.scaled(loss.mean / static_cast<double>(accumulation_)).backward();
     return value;
   }
   std::string names;
@@ -203,21 +173,48 @@ double TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch) {
 }
 
 void TrainingRun::optimizer_step(int64_t epoch, double loss) {
+  parameters_.collect_gradients();
+  scaler_.unscale(parameters_);
   const double norm = parameters_.clip_gradients(max_grad_norm_).item<double>();
   StepReport report{.epoch = epoch, .loss = loss, .grad_norm = norm};
   std::vector<double> rates;
   for (const optim::ParameterGroup& group : parameters_.groups()) {
-    rates.push_back(group.lr * schedule_(step_));
-    report.rates.emplace_back(group.name, rates.back());
+    rates.push_back(rates_(scheduled_steps_, group.lr));
   }
-  if (std::isfinite(norm)) {
+  const bool is_finite = std::isfinite(norm);
+  if (is_finite) {
     optimizer_->step(rates);
-  } else {
-    events_.warning("The gradient of step " + std::to_string(step_ + 1) + " is not finite; the step is left out.");
+    parameters_.store_values();
   }
+  report_rates(*optimizer_, parameters_, rates, report);
+  report_skipped(is_finite);
+  // An overflow of the loss scale skips the schedule, too; the step counts all the same.
+  if (is_finite || !scaler_.is_on()) ++scheduled_steps_;
+  scaler_.update(!is_finite);
   parameters_.zero_gradients();
+  if (const auto norms = limit_norms(values_, *set_, parameters_)) {
+    report.more.emplace_back("max_norm/keys_scaled", static_cast<double>(norms->scaled));
+    report.more.emplace_back("max_norm/max_key_norm", norms->largest);
+    report.more.emplace_back("norm/avg_key_norm", norms->average);
+  }
+  if (ema_ && is_finite) ema_->after_step(step_ + 1);
   report.step = ++step_;
   log_->step(report);
+}
+
+void TrainingRun::report_skipped(bool is_finite) {
+  if (is_finite) return;
+  const std::string step = std::to_string(step_ + 1);
+  if (!scaler_.is_on()) {
+    events_.warning("The gradient of step " + step + " is not finite; the step is left out.");
+  } else if (scaler_.scale() > 1.0) {
+    // Ordinary at the start of a run, while the scale finds its place.
+    events_.log("Step " + step + ": the gradient left the range of fp16; the step is left out and the loss scale of " +
+                std::to_string(static_cast<int64_t>(scaler_.scale())) + " is halved.");
+  } else {
+    events_.warning("The gradient of step " + step + " is not finite even with a loss scale of " +
+                    std::to_string(scaler_.scale()) + "; the step is left out. --mixed_precision bf16 has more range.");
+  }
 }
 
 void TrainingRun::run_epoch(int64_t epoch) {
@@ -229,35 +226,65 @@ void TrainingRun::run_epoch(int64_t epoch) {
                                   .max_train_steps = plan_.max_train_steps,
                                   .prior_loss_weight = values_.maybe_number("prior_loss_weight").value_or(1.0),
                                   .threads = loader_threads(values_),
-                                  .latents = latents_.get()});
+                                  .latents = latents_.get(),
+                                  .notes = &notes_});
   double loss_sum = 0.0;
   int64_t gathered = 0;
   while (loader.has_next() && !is_finished()) {
     const double loss = micro_step(loader.next(), epoch);
     loss_sum += std::isfinite(loss) ? loss : 0.0;
     ++micro_step_;
-    if (++gathered < accumulation_ && loader.has_next()) continue;
+    if (++gathered < accumulation_ && loader.has_next()) {
+      limit_norms(values_, *set_, parameters_);
+      continue;
+    }
     optimizer_step(epoch, loss_sum / static_cast<double>(gathered));
     loss_sum = 0.0;
     gathered = 0;
     if (stop_.load() && !is_finished()) stop_here(epoch);
     save_and_preview(epoch, false);
+    if (validation_->is_due_at_step(step_)) validate(epoch, false);
   }
-  log_->epoch_end(epoch);
   save_and_preview(epoch, true);
+  if (validation_->is_due_at_epoch_end(epoch)) validate(epoch, true);
+  log_->epoch_end(epoch);
+}
+
+void TrainingRun::validate(int64_t epoch, bool is_epoch_end) {
+  const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
+  set_->set_step({});
+  const auto progress = [&](int64_t done, int64_t total) {
+    events_.progress({.phase = "validate", .step = done, .total = total});
+  };
+  const double loss =
+      validation_->measure(step_, {*inputs_, *training_step_, latents_.get(), loader_threads(values_), progress});
+  log_->validation({.step = step_, .epoch = epoch, .is_epoch_end = is_epoch_end, .loss = loss});
+  const Verdict verdict = validation_->verdict();
+  events_.log("Validation at step " + std::to_string(step_) + ": loss " + std::to_string(loss) + " (training average " +
+              std::to_string(log_->average()) + "), " + to_text(verdict, saver_->nearest(verdict.best_step)) + ".");
 }
 
 void TrainingRun::save_and_preview(int64_t epoch, bool is_epoch_end) {
   const auto save = is_epoch_end ? saves_->at_epoch_end(epoch) : saves_->at_step(step_);
   if (save) {
-    saver_->save(save->stem, {step_, is_epoch_end ? epoch : epoch - 1});
+    save_network(save->stem, is_epoch_end ? epoch : epoch - 1);
     if (!save->removed_stem.empty()) saver_->remove(save->removed_stem);
   }
   preview({.step = step_, .epoch = is_epoch_end ? epoch : epoch - 1, .is_epoch_end = is_epoch_end});
 }
 
+std::filesystem::path TrainingRun::save_network(const std::string& stem, int64_t epoch) {
+  if (ema_ && values_.flag("ema_save_raw")) {
+    const EvaluationScope last(*optimizer_, parameters_);
+    saver_->save(stem + kRawEnding, {step_, epoch, false});
+  }
+  const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
+  return saver_->save(stem, {step_, epoch, ema_ != nullptr});
+}
+
 void TrainingRun::preview(const sample::PreviewPoint& point) {
   if (!previews_->due(point)) return;
+  const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
   set_->set_step({});
   previews_->run(*base_.model, point, events_, stop_);
 }
@@ -266,7 +293,7 @@ void TrainingRun::stop_here(int64_t epoch) {
   const std::string digits = std::to_string(step_);
   const std::string stem =
       saves_->final_stem() + "-step" + std::string(8 - std::min<size_t>(8, digits.size()), '0') + digits;
-  const std::filesystem::path path = saver_->save(stem, {step_, epoch - 1});
+  const std::filesystem::path path = save_network(stem, epoch - 1);
   log_->flush();
   throw base::Error(base::ErrorCode::Cancelled, "stopped after step " + std::to_string(step_) + " of " +
                                                     std::to_string(plan_.max_train_steps) + "; saved " + path.string());
@@ -277,9 +304,12 @@ void TrainingRun::run() {
   events_.phase("Training");
   preview({.is_start = true});
   for (int64_t epoch = 1; epoch <= plan_.epochs && !is_finished(); ++epoch) run_epoch(epoch);
-  const std::filesystem::path path = saver_->save(saves_->final_stem(), {step_, plan_.epochs});
+  const std::filesystem::path path = save_network(saves_->final_stem(), plan_.epochs);
   log_->flush();
-  events_.result({{"output", path.string()}, {"steps", step_}, {"loss", log_->average()}});
+  std::map<std::string, base::EventValue> result = {
+      {"output", path.string()}, {"steps", step_}, {"loss", log_->average()}};
+  add_validation(*validation_, *saver_, result);
+  events_.result(result);
 }
 
 }  // namespace cinnabar::train

@@ -14,11 +14,15 @@
 #include "cinnabar/optim/optimizer.h"
 #include "cinnabar/plan/steps.h"
 #include "cinnabar/sample/preview.h"
+#include "cinnabar/train/batch_inputs.h"
+#include "cinnabar/train/gradient_scaler.h"
+#include "cinnabar/train/ema.h"
 #include "cinnabar/train/loaded_model.h"
 #include "cinnabar/train/saver.h"
 #include "cinnabar/train/step.h"
 #include "cinnabar/train/text_states.h"
 #include "cinnabar/train/training_log.h"
+#include "cinnabar/train/validation.h"
 
 namespace cinnabar::train {
 
@@ -29,7 +33,8 @@ class TrainingRun {
 
  private:
   void read_data();
-  void attach_adapters();
+  void cache_latents();
+  void make_plan();
   void make_optimizer();
   void fill_caches();
   void make_saver();
@@ -37,19 +42,24 @@ class TrainingRun {
   void run_epoch(int64_t epoch);
   // Backward of one micro-batch; returns its loss.
   double micro_step(const data::LoadedBatch& batch, int64_t epoch);
-  at::Tensor latents_of(const data::LoadedBatch& batch, int64_t epoch) const;
   void optimizer_step(int64_t epoch, double loss);
+  void report_skipped(bool is_finite);
+  void validate(int64_t epoch, bool is_epoch_end);
   void save_and_preview(int64_t epoch, bool is_epoch_end);
   void preview(const sample::PreviewPoint& point);
+  // The network as it is to be used (with ema the average), and what ema_save_raw adds. `epoch` as ss_epoch counts.
+  std::filesystem::path save_network(const std::string& stem, int64_t epoch);
   [[noreturn]] void stop_here(int64_t epoch);
   bool is_finished() const { return step_ >= plan_.max_train_steps; }
 
   schema::Values values_;  // with the seed that was drawn when none was given
   base::EventSink& events_;
   const std::atomic<bool>& stop_;
+  data::PictureNotes notes_{[this](const std::string& text) { events_.warning(text); }};
   uint64_t seed_ = 0;
   LoadedModel base_;
   std::vector<data::Dataset> datasets_;
+  std::vector<data::Dataset> held_out_;  // until validation_ takes them
   plan::StepPlan plan_;
   int64_t accumulation_ = 1;
   double max_grad_norm_ = 1.0;
@@ -57,19 +67,24 @@ class TrainingRun {
   std::unique_ptr<adapters::AdapterSet> set_;
   optim::FlatParameters parameters_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  lr::Schedule schedule_;
+  lr::Rates rates_;
+  std::unique_ptr<Ema> ema_;  // null without ema
+  GradientScaler scaler_;
   std::unique_ptr<data::LatentCache> latents_;
   std::unique_ptr<TextStates> text_;
   std::unique_ptr<TrainingStep> training_step_;
   std::unique_ptr<noise::NoiseSource> noise_;
+  std::unique_ptr<BatchInputs> inputs_;
+  std::unique_ptr<Validation> validation_;
   std::unique_ptr<Saver> saver_;
   std::unique_ptr<plan::SavePlan> saves_;
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<sample::Previews> previews_;
 
-  int64_t step_ = 0;        // optimizer steps done
-  int64_t micro_step_ = 0;  // micro-batches done
-  int64_t bad_losses_ = 0;  // in succession
+  int64_t step_ = 0;             // optimizer steps done
+  int64_t scheduled_steps_ = 0;  // those that moved the schedule: fp16 overflows do not
+  int64_t micro_step_ = 0;       // micro-batches done
+  int64_t bad_losses_ = 0;       // in succession
 };
 
 }  // namespace cinnabar::train

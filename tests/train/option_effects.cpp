@@ -1,0 +1,238 @@
+#include "train/option_effects.h"
+
+namespace cinnabar::test {
+
+namespace {
+
+using P = Part;
+
+const Words kEpochs{"--max_train_steps", "6"};  // two epochs of the three batches
+const Words kPreview{"--sample_prompts", "prompts.txt", "--sample_at_first"};
+const Words kHeldOut{"--validation_split", "0.34"};
+const Words kHuber{"--loss_type", "huber"};
+const Words kReg{"--reg_data_dir", "reg"};
+const Words kVelocity{"--v_parameterization"};
+const Words kBuckets{"--enable_bucket", "--min_bucket_reso", "64"};
+
+Words plus(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<OptionEffect> model_rows() {
+  return {
+      {"pretrained_model_name_or_path", P::Weights, {"other.safetensors"}, {}, {"tiny.safetensors"}},
+      {"vae", P::Weights, {"other.safetensors"}},
+      {"v_parameterization", P::Weights, {}},
+      {"clip_skip", P::Weights, {"2"}},
+      {"max_token_length", P::Weights, {"150"}},
+      {"mixed_precision", P::Weights, {"bf16"}},
+      {"full_fp16", P::Types, {}, {"--mixed_precision", "fp16"}},
+      {"full_bf16", P::Types, {}, {"--mixed_precision", "bf16"}},
+      {"no_half_vae", P::Weights, {}, {"--mixed_precision", "bf16"}},
+      {"gradient_checkpointing", P::Elsewhere, {"tests/e2e/train_test.cpp"}},
+  };
+}
+
+std::vector<OptionEffect> data_rows() {
+  return {
+      {"train_data_dir", P::Weights, {"reg"}, {}, {"data"}},
+      {"reg_data_dir", P::Weights, {"reg"}},
+      {"resolution", P::Weights, {"128"}},
+      {"train_batch_size", P::Weights, {"2"}},
+      {"caption_extension", P::Weights, {".other"}},
+      {"enable_bucket", P::Weights, {}, {"--min_bucket_reso", "64"}},
+      {"min_bucket_reso", P::Messages, {"128"}, {"--enable_bucket", "--resolution", "128"}, {"64"}},
+      {"max_bucket_reso", P::Messages, {"64"}, kBuckets, {"1024"}},
+      {"bucket_reso_steps", P::Messages, {"8"}, kBuckets},
+      {"bucket_no_upscale", P::Messages, {}, plus(kBuckets, {"--resolution", "256"})},
+      {"cache_latents", P::Messages, {}},
+      {"cache_latents_to_disk", P::Files, {}},
+      {"cache_text_encoder_outputs", P::Messages, {}, {"--network_train_unet_only"}},
+      {"cache_text_encoder_outputs_to_disk", P::Files, {}, {"--network_train_unet_only"}},
+      {"vae_batch_size", P::Progress, {"2"}, {"--cache_latents"}},
+      {"flip_aug", P::Weights, {}, kEpochs},
+      {"color_aug", P::Weights, {}, kEpochs},
+      {"random_crop", P::Weights, {}},
+      {"face_crop_aug_range", P::Elsewhere, {"tests/data/sample_picture_test.cpp"}},
+      {"transparent_background", P::Weights, {"black"}},
+      {"alpha_mask", P::Losses, {}},
+      {"masked_loss", P::Losses, {}, {"--conditioning_data_dir", "masks"}},
+      {"conditioning_data_dir", P::Losses, {"masks"}, {"--masked_loss"}},
+      {"masked_loss_normalize", P::Losses, {}, {"--alpha_mask"}},
+      {"read_npz", P::Messages, {}},
+      {"write_npz", P::Files, {}},
+      {"resize_interpolation", P::Weights, {"nearest"}},
+      {"max_data_loader_n_workers", P::Elsewhere, {"tests/e2e/train_test.cpp"}},
+  };
+}
+
+std::vector<OptionEffect> caption_rows() {
+  return {
+      {"shuffle_caption", P::Weights, {}},
+      {"keep_tokens", P::Weights, {"3"}, {"--shuffle_caption"}},
+      {"keep_tokens_separator", P::Weights, {"|||"}, {"--shuffle_caption"}},
+      {"caption_separator", P::Weights, {";"}, {"--shuffle_caption"}},
+      {"secondary_separator", P::Weights, {";;"}},
+      {"enable_wildcard", P::Weights, {}},
+      {"caption_prefix", P::Weights, {"photo of"}},
+      {"caption_suffix", P::Weights, {"at night"}},
+      {"caption_dropout_rate", P::Weights, {"1"}},
+      {"caption_dropout_every_n_epochs", P::Weights, {"2"}, kEpochs},
+      {"caption_tag_dropout_rate", P::Weights, {"0.9"}},
+      {"token_warmup_min", P::Weights, {"3"}, {"--token_warmup_step", "100"}},
+      {"token_warmup_step", P::Weights, {"100"}},
+  };
+}
+
+std::vector<OptionEffect> network_rows() {
+  return {
+      {"network_module", P::Error, {"networks.none"}},
+      {"network_dim", P::Weights, {"3"}},
+      {"network_alpha", P::Weights, {"2"}},
+      {"network_dropout", P::Weights, {"0.5"}},
+      {"network_args", P::Weights, {"conv_dim=1"}},
+      {"network_weights", P::Weights, {"before.safetensors"}},
+      {"dim_from_weights", P::Weights, {}, {"--network_weights", "before.safetensors", "--network_dim", "3"}},
+      {"base_weights", P::Weights, {"before.safetensors"}},
+      {"base_weights_multiplier", P::Weights, {"0.5"}, {"--base_weights", "before.safetensors"}},
+      {"scale_weight_norms", P::Weights, {"0.001"}},
+      {"ema", P::Weights, {}},
+      {"ema_decay", P::Weights, {"0.05"}, {"--ema"}},
+      {"ema_update_every", P::Weights, {"2"}, {"--ema"}},
+      {"ema_save_raw", P::Files, {}, {"--ema"}},
+      {"network_train_unet_only", P::Weights, {}},
+      {"network_train_text_encoder_only", P::Weights, {}},
+  };
+}
+
+std::vector<OptionEffect> optimizer_rows() {
+  return {
+      {"optimizer_type", P::Weights, {"Adam"}},
+      {"optimizer_args", P::Weights, {"weight_decay=0.5"}},
+      {"max_grad_norm", P::Weights, {"1e-8"}},
+      {"gradient_accumulation_steps", P::Weights, {"2"}},
+      {"learning_rate", P::Weights, {"2e-3"}},
+      {"unet_lr", P::Weights, {"2e-3"}},
+      {"text_encoder_lr", P::Weights, {"2e-3"}},
+      {"lr_scheduler", P::Weights, {"linear"}},
+      {"lr_warmup_steps", P::Weights, {"1"}, {"--lr_scheduler", "linear"}},
+      {"lr_decay_steps", P::Weights, {"1"}, {"--lr_scheduler", "warmup_stable_decay"}},
+      {"lr_scheduler_num_cycles", P::Weights, {"2"}, {"--lr_scheduler", "cosine_with_restarts"}},
+      {"lr_scheduler_power", P::Weights, {"3"}, {"--lr_scheduler", "polynomial"}},
+      {"lr_scheduler_timescale", P::Weights, {"2"}, {"--lr_scheduler", "inverse_sqrt"}},
+      {"lr_scheduler_min_lr_ratio", P::Weights, {"0.5"}, {"--lr_scheduler", "cosine_with_min_lr"}, {"0.1"}},
+      {"lr_scheduler_args",
+       P::Weights,
+       {"step_rules=\"1:1,0.1\""},
+       {"--lr_scheduler", "piecewise_constant"},
+       {"step_rules=\"1:1,0.5\""}},
+  };
+}
+
+std::vector<OptionEffect> training_rows() {
+  return {
+      {"max_train_steps", P::Weights, {"3"}, {}, {"2"}},
+      {"max_train_epochs", P::Weights, {"1"}},
+      {"seed", P::Weights, {"2"}, {}, {"1"}},
+      {"validation_split", P::Weights, {"0.34"}},
+      {"validation_seed", P::Messages, {"9"}, kHeldOut},
+      {"validate_every_n_steps", P::Messages, {"1"}, kHeldOut},
+      {"validate_every_n_epochs", P::Messages, {"5"}, kHeldOut},
+      {"max_validation_steps", P::Progress, {"1"}, {"--validation_split", "0.67"}},
+  };
+}
+
+std::vector<OptionEffect> loss_rows() {
+  return {
+      {"loss_type", P::Weights, {"l1"}},
+      {"prior_loss_weight", P::Weights, {"0.1"}, plus(kReg, kEpochs)},
+      {"zero_terminal_snr", P::Weights, {}, kVelocity},
+      {"huber_c", P::Losses, {"0.5"}, kHuber},
+      {"huber_schedule", P::Losses, {"constant"}, kHuber},
+      {"huber_scale", P::Losses, {"2"}, plus(kHuber, {"--huber_schedule", "constant"})},
+      {"debiased_estimation_loss", P::Losses, {}},
+      {"min_snr_gamma", P::Losses, {"0.01"}},
+      {"scale_v_pred_loss_like_noise_pred", P::Losses, {}, kVelocity},
+      {"v_pred_like_loss", P::Losses, {"0.5"}},
+      {"ip_noise_gamma", P::Losses, {"0.3"}},
+      {"ip_noise_gamma_random_strength", P::Losses, {}, {"--ip_noise_gamma", "0.3"}},
+      {"multires_noise_iterations", P::Losses, {"4"}},
+      {"multires_noise_discount", P::Losses, {"0.9"}, {"--multires_noise_iterations", "4"}},
+      {"noise_offset", P::Losses, {"0.3"}},
+      {"noise_offset_random_strength", P::Losses, {}, {"--noise_offset", "0.3"}},
+      {"adaptive_noise_scale", P::Losses, {"0.5"}, {"--noise_offset", "0.3"}},
+      {"min_timestep", P::Losses, {"990"}},
+      {"max_timestep", P::Losses, {"10"}},
+  };
+}
+
+std::vector<OptionEffect> saving_rows() {
+  return {
+      {"output_dir", P::Files, {"elsewhere"}},
+      {"output_name", P::Files, {"y"}, {}, {"x"}},
+      {"save_model_as", P::Files, {"ckpt"}},
+      {"save_precision", P::Types, {"fp16"}},
+      {"save_every_n_epochs", P::Files, {"1"}, kEpochs},
+      {"save_every_n_steps", P::Files, {"1"}},
+      {"save_n_epoch_ratio", P::Files, {"2"}, kEpochs},
+      {"save_last_n_epochs", P::Files, {"1"}, {"--save_every_n_epochs", "1", "--max_train_epochs", "3"}},
+      {"save_last_n_steps", P::Files, {"1"}, {"--save_every_n_steps", "1", "--max_train_steps", "5"}},
+      {"training_comment", P::Metadata, {"hello"}},
+      {"no_metadata", P::Metadata, {}},
+      {"metadata_title", P::Metadata, {"hello"}},
+      {"metadata_author", P::Metadata, {"hello"}},
+      {"metadata_description", P::Metadata, {"hello"}},
+      {"metadata_license", P::Metadata, {"hello"}},
+      {"metadata_tags", P::Metadata, {"hello"}},
+      {"metadata_usage_hint", P::Metadata, {"hello"}},
+      {"metadata_trigger_phrase", P::Metadata, {"hello"}},
+      {"metadata_thumbnail", P::Metadata, {"data:image/png;base64,AA=="}},
+      {"metadata_preprocessor", P::Metadata, {"hello"}},
+      {"metadata_is_negative_embedding", P::Metadata, {"true"}},
+      {"metadata_merged_from", P::Metadata, {"hello"}},
+  };
+}
+
+std::vector<OptionEffect> preview_rows() {
+  return {
+      {"sample_prompts", P::Pictures, {"prompts.txt"}, {"--sample_every_n_steps", "1"}},
+      {"sample_every_n_steps", P::Pictures, {"1"}, {"--sample_prompts", "prompts.txt"}},
+      {"sample_every_n_epochs", P::Pictures, {"1"}, {"--sample_prompts", "prompts.txt"}},
+      {"sample_at_first", P::Pictures, {}, {"--sample_prompts", "prompts.txt"}},
+      {"sample_sampler", P::Pictures, {"euler_a"}, kPreview},
+      {"timestep_spacing", P::Pictures, {"trailing"}, kPreview},
+      {"clip_sample", P::Pictures, {}, kPreview},
+      {"karras_sigmas", P::Pictures, {}, plus(kPreview, {"--sample_sampler", "euler"})},
+  };
+}
+
+std::vector<OptionEffect> program_rows() {
+  return {
+      {"logging_dir", P::Records, {"logs"}},
+      {"log_with", P::Error, {"none"}},
+      {"log_prefix", P::Records, {"p_"}, {"--logging_dir", "logs"}},
+      {"device", P::Error, {"nowhere"}},
+      {"threads", P::Threads, {"2"}, {}, {"1"}},
+      {"config_file", P::Elsewhere, {"tests/schema/config_file_test.cpp"}},
+      {"output_config", P::Elsewhere, {"tests/cases/cli/train_options.case"}},
+      {"workspace", P::Elsewhere, {"tests/jobs/run_test.cpp"}},
+      {"json", P::Elsewhere, {"tests/cli/event_view_test.cpp"}},
+  };
+}
+
+}  // namespace
+
+const std::vector<OptionEffect>& option_effects() {
+  static const std::vector<OptionEffect> all = [] {
+    std::vector<OptionEffect> rows;
+    for (const auto& part : {model_rows(), data_rows(), caption_rows(), network_rows(), optimizer_rows(),
+                             training_rows(), loss_rows(), saving_rows(), preview_rows(), program_rows()}) {
+      rows.insert(rows.end(), part.begin(), part.end());
+    }
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace cinnabar::test

@@ -1,0 +1,55 @@
+// Every option of `cinnabar train` changes what option_effects.cpp says that it changes.
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include "train/option_effects.h"
+#include "train/run_outcome.h"
+
+namespace {
+
+using namespace cinnabar::test;
+
+Words with_option(const OptionEffect& row, const Words& value) {
+  Words words = row.with;
+  const std::string name = "--" + row.option;
+  const auto given = std::find(words.begin(), words.end(), name);
+  REQUIRE_MESSAGE(given == words.end(), row.option, " stands in the options of both runs, too");
+  words.push_back(name);
+  words.insert(words.end(), value.begin(), value.end());
+  return words;
+}
+
+std::string part_of(const std::map<Part, std::string>& outcome, Part part) {
+  const auto found = outcome.find(part);
+  return found == outcome.end() ? "" : found->second;
+}
+
+}  // namespace
+
+TEST_CASE("each_option_changes_what_it_says_it_changes") {
+  Laboratory laboratory;
+  for (const OptionEffect& row : option_effects()) {
+    if (row.part == Part::Elsewhere) continue;
+    INFO("option ", row.option);
+    const auto without = laboratory.run(row.other.empty() ? row.with : with_option(row, row.other));
+    const auto with = laboratory.run(with_option(row, row.value));
+    CHECK_MESSAGE(part_of(without, Part::Error) == "", row.option, ": the first run fails");
+    if (row.part == Part::Error) {
+      CHECK_MESSAGE(part_of(with, Part::Error).find(row.option) != std::string::npos, row.option,
+                    " in: ", part_of(with, Part::Error));
+      continue;
+    }
+    CHECK_MESSAGE(part_of(with, Part::Error) == "", row.option, ": the second run fails");
+    CHECK_MESSAGE(part_of(without, row.part) != part_of(with, row.part), row.option,
+                  " changes nothing: ", part_of(with, row.part).substr(0, 200));
+  }
+}
+
+TEST_CASE("two_runs_with_the_same_options_have_the_same_outcome") {
+  Laboratory first;
+  const auto one = first.run({"--sample_prompts", "prompts.txt", "--sample_at_first", "--logging_dir", "logs"});
+  Laboratory second;
+  const auto two = second.run({"--sample_prompts", "prompts.txt", "--sample_at_first", "--logging_dir", "logs"});
+  for (const auto& [part, text] : one) CHECK(text == part_of(two, part));
+}

@@ -1,0 +1,221 @@
+#include "train/run_outcome.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <set>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <nlohmann/json.hpp>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/events.h"
+#include "cinnabar/base/sha256.h"
+#include "cinnabar/data/png_writer.h"
+#include "cinnabar/formats/checkpoint.h"
+#include "cinnabar/formats/safetensors_writer.h"
+#include "cinnabar/jobs/command_schemas.h"
+#include "cinnabar/models/model_family.h"
+#include "cinnabar/schema/resolve.h"
+#include "cinnabar/tensor/convert.h"
+#include "cinnabar/train/trainer.h"
+
+namespace cinnabar::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, std::string> kBase{{"--pretrained_model_name_or_path", "tiny.safetensors"},
+                                               {"--train_data_dir", "data"},
+                                               {"--resolution", "64"},
+                                               {"--output_dir", "out"},
+                                               {"--output_name", "x"},
+                                               {"--network_dim", "2"},
+                                               {"--learning_rate", "1e-2"},
+                                               {"--seed", "1"},
+                                               {"--max_train_steps", "2"},
+                                               {"--max_data_loader_n_workers", "0"},
+                                               {"--device", "cpu"}};
+
+void write_model(const std::string& family, uint64_t seed, const fs::path& path) {
+  const auto model = models::model_families().at(family).create({.size = "tiny", .seed = seed});
+  std::vector<at::Tensor> kept;
+  std::vector<formats::NamedTensor> tensors;
+  for (const auto& [name, value] : models::file_tensors(*model)) {
+    kept.push_back(value.detach().to(at::kCPU).contiguous());
+    tensors.push_back({name, tensor::view_of(kept.back())});
+  }
+  const std::string side = std::to_string(model->info().native_side_px);
+  formats::write_safetensors(path, std::move(tensors), {{"modelspec.resolution", side + "x" + side}});
+}
+
+// A smooth picture with something in it; `channels` 4 has a half transparent side.
+void write_picture(const fs::path& path, data::Size size, int64_t channels) {
+  data::Picture picture{.width = size.width, .height = size.height, .channels = channels, .pixels = {}, .notes = {}};
+  for (int64_t y = 0; y < size.height; ++y) {
+    for (int64_t x = 0; x < size.width; ++x) {
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t value =
+            c == 3 ? (x * 2 < size.width ? 60 : 255) : (x * (c + 2) + y * 3 + (x / 9 + y / 7) * 40) % 256;
+        picture.pixels.push_back(static_cast<uint8_t>(value));
+      }
+    }
+  }
+  fs::create_directories(path.parent_path());
+  data::save_png(path, picture);
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  base::write_file(path, text);
+}
+
+// Dates and times of names, and what else differs from run to run, become one sign.
+std::string without_times(std::string text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+    if (end - i >= 10) {
+      result += '#';
+      i = end;
+    } else {
+      result += text.substr(i, std::max<size_t>(1, end - i));
+      i = std::max(end, i + 1);
+    }
+  }
+  return result;
+}
+
+std::set<fs::path> files_below(const fs::path& folder) {
+  std::set<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.insert(entry.path().lexically_relative(folder));
+  }
+  return files;
+}
+
+// The keys of TensorBoard records, found by their beginnings.
+std::string record_keys(const std::string& bytes) {
+  std::set<std::string> keys;
+  for (const std::string start : {"loss/", "lr/", "norm/", "max_norm/"}) {
+    for (size_t at = bytes.find(start); at != std::string::npos; at = bytes.find(start, at + 1)) {
+      size_t end = at;
+      while (end < bytes.size() && std::isgraph(static_cast<unsigned char>(bytes[end])) != 0) ++end;
+      keys.insert(bytes.substr(at, end - at));
+    }
+  }
+  std::string text;
+  for (const std::string& key : keys) text += key + " ";
+  return text;
+}
+
+void read_events(const std::vector<std::string>& lines, std::map<Part, std::string>& outcome) {
+  for (const std::string& line : lines) {
+    const auto event = nlohmann::json::parse(line);
+    const std::string type = event.at("type");
+    if (type == "log" || type == "warning" || type == "phase") {
+      outcome[Part::Messages] += type + ": " + event.at("text").get<std::string>() + "\n";
+    }
+    if (type != "progress") continue;
+    const std::string phase = event.at("phase");
+    if (phase == "train") {
+      outcome[Part::Losses] += event.at("loss").dump() + " ";
+    } else {
+      outcome[Part::Progress] += phase + " " + event.at("step").dump() + "/" + event.at("total").dump() + "\n";
+    }
+  }
+}
+
+void read_network(const fs::path& path, std::map<Part, std::string>& outcome) {
+  if (!fs::exists(path)) return;
+  const auto file = formats::Checkpoint::open(path);
+  const auto& metadata = file->metadata();
+  outcome[Part::Weights] = metadata.at("sshs_model_hash");
+  for (const auto& [key, view] : file->tensors())
+    outcome[Part::Types] += key + " " + std::string(formats::to_string(view.dtype)) + "\n";
+  for (const auto& [key, value] : metadata) {
+    const bool is_varying = key.starts_with("sshs_") || key.starts_with("ss_training_") || key == "ss_session_id" ||
+                            key == "modelspec.date" || key == "modelspec.hash_sha256";
+    if (!is_varying) outcome[Part::Metadata] += key + "=" + value + "\n";
+  }
+}
+
+}  // namespace
+
+Laboratory::Laboratory() {
+  fs::current_path(folder_ / "");
+  at::set_num_threads(1);
+  write_model("sd1", 1, "tiny.safetensors");
+  write_model("sd1", 2, "other.safetensors");
+  write_picture("data/2_cat/a.png", {96, 64}, 3);
+  write_picture("data/1_dog/b.png", {64, 64}, 4);
+  write_picture("data/1_dog/c.png", {128, 160}, 3);
+  for (const char* name : {"2_cat/a", "1_dog/b", "1_dog/c"}) {
+    const std::string path = std::string("data/") + name;
+    write_text(path + ".txt", "cat;sat, red ||| {big|small}, (soft:1.4);;round, one, two, three");
+    write_text(path + ".other", "something else");
+  }
+  write_picture("reg/1_pet/r.png", {64, 64}, 3);
+  write_text("reg/1_pet/r.txt", "a pet");
+  write_picture("masks/a.png", {96, 64}, 3);
+  write_picture("masks/b.png", {64, 64}, 3);
+  write_picture("masks/c.png", {64, 80}, 3);
+  write_text("prompts.txt", "a cat --d 1 --s 3 --w 64 --h 64\n");
+  run({"--output_name", "before"});
+  fs::copy_file("out/before.safetensors", "before.safetensors");
+}
+
+const std::map<Part, std::string>& Laboratory::run(const Words& words) {
+  auto found = known_.find(words);
+  if (found == known_.end()) found = known_.emplace(words, compute(words)).first;
+  return found->second;
+}
+
+std::map<Part, std::string> Laboratory::compute(const Words& words) const {
+  for (const char* folder : {"out", "elsewhere", "logs", "data/.cinnabar-cache"}) fs::remove_all(folder);
+  for (const fs::path& file : files_below("data")) {
+    if (file.extension() == ".npz") fs::remove("data" / file);
+  }
+  const std::set<fs::path> before = files_below(".");
+  Words all;
+  for (const auto& [name, value] : kBase) {
+    if (std::find(words.begin(), words.end(), name) == words.end()) all.insert(all.end(), {name, value});
+  }
+  all.insert(all.end(), words.begin(), words.end());
+  std::map<Part, std::string> outcome;
+  base::RecordedEvents events;
+  std::string name = "x";
+  fs::path folder = "out";
+  try {
+    const schema::Config config = schema::read_config(jobs::train_schema(), "train", all);
+    name = config.values.text("output_name");
+    folder = config.values.text("output_dir");
+    const std::atomic<bool> stop{false};
+    train::run(config.values, events, stop);
+  } catch (const std::exception& error) {
+    outcome[Part::Error] = error.what();
+  }
+  outcome[Part::Threads] = std::to_string(at::get_num_threads());
+  at::set_num_threads(1);
+  read_events(events.lines(), outcome);
+  read_network(folder / (name + ".safetensors"), outcome);
+  for (const fs::path& file : files_below(".")) {
+    if (before.contains(file)) continue;
+    const std::string shown = without_times(file.string());
+    outcome[Part::Files] += shown + "\n";
+    if (file.extension() == ".png") {
+      outcome[Part::Pictures] += shown + " " + base::sha256_hex(base::read_file(file)) + "\n";
+    }
+    if (shown.find("tfevents") != std::string::npos) {
+      outcome[Part::Records] +=
+          shown.substr(0, shown.find("events.out")) + " " + record_keys(base::read_file(file)) + "\n";
+    }
+  }
+  return outcome;
+}
+
+}  // namespace cinnabar::test

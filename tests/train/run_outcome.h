@@ -1,0 +1,31 @@
+// Runs of the engine inside this process, on a tiny model and three pictures, and what can be seen of them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "formats/temporary_folder.h"
+#include "train/option_effects.h"
+
+namespace cinnabar::test {
+
+class Laboratory {
+ public:
+  // Makes the model, a second one, the pictures with captions, prompts and a network file in a folder of its own, which
+  // becomes the working folder of the process.
+  Laboratory();
+
+  // Runs `cinnabar train` with the base options and these, which count over them. Each outcome is computed once. Text
+  // by part; a failed run has its message under Part::Error, whatever it wrote before.
+  const std::map<Part, std::string>& run(const Words& words);
+
+ private:
+  std::map<Part, std::string> compute(const Words& words) const;
+
+  formats::TemporaryFolder folder_;
+  std::map<Words, std::map<Part, std::string>> known_;
+};
+
+}  // namespace cinnabar::test
