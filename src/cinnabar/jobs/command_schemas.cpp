@@ -44,12 +44,29 @@ void add_training_tables([[maybe_unused]] schema::Schema& schema) {
   schema::EntryTable optimizers = table_of(
       optim::entries(),
       {.kind = "optimizer", .selector = "optimizer_type", .arguments = "optimizer_args", .ignores_case = true});
-  for (schema::Entry& entry : optimizers.entries) entry.name = optim::entries().at(entry.name).label;
+  for (schema::Entry& entry : optimizers.entries) {
+    const optim::Entry& description = optim::entries().at(entry.name);
+    entry.name = description.label;
+    entry.aliases = description.aliases;
+  }
   schema.add(optimizers);
 #endif
 #ifdef CINNABAR_HAS_LR
-  schema.add(
-      table_of(lr::entries(), {.kind = "schedule", .selector = "lr_scheduler", .arguments = "lr_scheduler_args"}));
+  schema::EntryTable schedules = table_of(lr::entries(), {.kind = "schedule",
+                                                          .selector = "lr_scheduler",
+                                                          .arguments = "lr_scheduler_args",
+                                                          .arguments_unless = "lr_scheduler_type"});
+  schema::EntryTable classes = table_of(
+      lr::entries(), {.kind = "schedule class", .selector = "lr_scheduler_type", .arguments = "lr_scheduler_args"});
+  std::erase_if(schedules.entries,
+                [](const schema::Entry& entry) { return !lr::entries().at(entry.name).module.empty(); });
+  std::erase_if(classes.entries,
+                [](const schema::Entry& entry) { return lr::entries().at(entry.name).module.empty(); });
+  for (schema::Entry& entry : classes.entries) {
+    entry.aliases = {lr::entries().at(entry.name).module + "." + entry.name};
+  }
+  schema.add(schedules);
+  schema.add(classes);
 #endif
 #ifdef CINNABAR_HAS_LOSS
   schema.add(table_of(loss::entries(), {.kind = "loss", .selector = "loss_type"}));

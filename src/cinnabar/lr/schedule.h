@@ -29,21 +29,38 @@ struct ScheduleRequest {
 // Factor of step `step`, counted from 0 over the whole run: a resumed run asks for the steps it makes, so there is no
 // state to save.
 using Schedule = std::function<double(int64_t step)>;
+// The learning rate of step `step` for parameters whose base rate is `base_rate`: some schedules end at, or consist of,
+// absolute rates.
+using Rates = std::function<double(int64_t step, double base_rate)>;
+
+// Throws Error{Config} for settings that do not fit the schedule.
+using MakeSchedule = std::function<Schedule(const ScheduleRequest&)>;
+using MakeRates = std::function<Rates(const ScheduleRequest&)>;
 
 struct Entry {
   std::string help;
   std::vector<schema::Option> options{};  // keys of lr_scheduler_args
-  // Throws Error{Config} for settings that do not fit the schedule.
-  std::function<Schedule(const ScheduleRequest&)> make;
+  MakeSchedule make{};                    // either this
+  MakeRates make_rates{};                 // or this
+  // Python module of a class that lr_scheduler_type names ("torch.optim.lr_scheduler"); empty: a name of lr_scheduler.
+  std::string module{};
 };
 
 base::Registry<Entry>& entries();
 
-// By name, with `lr_scheduler_args` as the user gave them. Throws Error{Config}.
+// By name, with `lr_scheduler_args` as the user gave them. Throws Error{Config}. The first gives factors on
+// `request.learning_rate`.
 Schedule make_schedule(const std::string& name, ScheduleRequest request, const std::vector<std::string>& arguments);
 
-// From the options of a run: lr_scheduler, lr_warmup_steps, lr_decay_steps, lr_scheduler_* and learning_rate.
-Schedule schedule_from(const schema::Values& options, int64_t total_steps);
+Rates make_rates(const std::string& name, ScheduleRequest request, const std::vector<std::string>& arguments);
+
+// From the options of a run: lr_scheduler, lr_scheduler_type, lr_warmup_steps, lr_decay_steps, lr_scheduler_* and
+// learning_rate. Throws Error{Config}.
+Rates rates_from(const schema::Values& options, int64_t total_steps);
+
+// Name of the entry that a value of lr_scheduler_type means: "StepLR" or "torch.optim.lr_scheduler.StepLR". Throws
+// Error{Config} that names those that there are.
+std::string class_entry(const std::string& scheduler_type);
 
 // x/W for x < W, and nothing from then on.
 std::optional<double> warmup_factor(const ScheduleRequest& request, int64_t step);

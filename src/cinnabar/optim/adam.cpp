@@ -9,7 +9,8 @@ CINNABAR_REGISTER_OPTIMIZER(adam,
                              .help = "Step sizes from running means of the gradient and its square. Weight decay goes "
                                      "through the gradient; AdamW is usually better.",
                              .options = adam_options(/*weight_decay=*/0.0),
-                             .reference_class = "torch.optim.adam.Adam"});
+                             .reference_class = "torch.optim.adam.Adam",
+                             .aliases = {"torch.optim.Adam"}});
 
 }  // namespace cinnabar::optim
 

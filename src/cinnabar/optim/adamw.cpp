@@ -7,7 +7,8 @@ namespace cinnabar::optim {
 CINNABAR_REGISTER_OPTIMIZER(adamw, {.label = "AdamW",
                                     .help = "Adam with weight decay apart from the gradient. The usual choice.",
                                     .options = adam_options(/*weight_decay=*/0.01),
-                                    .reference_class = "torch.optim.adamw.AdamW"});
+                                    .reference_class = "torch.optim.adamw.AdamW",
+                                    .aliases = {"torch.optim.AdamW"}});
 
 }  // namespace cinnabar::optim
 

@@ -7,6 +7,16 @@
 
 namespace cinnabar::optim {
 
+namespace {
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+}  // namespace
+
 base::Registry<Entry>& entries() {
   static base::Registry<Entry> registry("optimizer_type");
   return registry;
@@ -14,10 +24,14 @@ base::Registry<Entry>& entries() {
 
 std::string entry_name(const std::string& optimizer_type) {
   if (optimizer_type.empty()) return "adamw";
-  std::string name = optimizer_type;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  entries().at(name);
+  const std::string name = lower_case(optimizer_type);
+  if (entries().find(name) != nullptr) return name;
+  for (const std::string& key : entries().names()) {
+    for (const std::string& alias : entries().at(key).aliases) {
+      if (lower_case(alias) == name) return key;
+    }
+  }
+  entries().at(name);  // throws the message with the known names
   return name;
 }
 

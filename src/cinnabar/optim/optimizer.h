@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,8 +26,16 @@ class Optimizer {
   virtual NamedTensors state() = 0;
 
   // Optimizers that keep two sets of parameters (schedule-free ones) switch between them; others do nothing.
+  // A run starts in training; calling one twice is calling it once. Going there and back rounds.
   virtual void enter_training() {}
   virtual void enter_evaluation() {}
+
+  // Rates of the groups as the last step used them, for reports; `rates` are those it was given.
+  virtual std::vector<double> effective_rates(std::span<const double> rates) const {
+    return {rates.begin(), rates.end()};
+  }
+  // d, by which D-Adaptation and Prodigy multiply the rates; others have none.
+  virtual std::optional<double> step_estimate() const { return std::nullopt; }
 };
 
 // The parameters must outlive the optimizer. Throws Error{Config} for values that do not fit together.

@@ -20,6 +20,7 @@ struct EntryTable {
   std::string kind;         // the word that messages use: "optimizer"
   std::string selector{};   // option that names the entry: "optimizer_type"; empty: entries act by their own options
   std::string arguments{};  // option with its key=value arguments: "optimizer_args"; may be empty
+  std::string arguments_unless{};  // option that, when it is set, takes the arguments for another table
   bool ignores_case = false;
   std::vector<Entry> entries{};
 

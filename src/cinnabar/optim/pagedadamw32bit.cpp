@@ -1,0 +1,30 @@
+#include "cinnabar/optim/arguments.h"
+#include "cinnabar/optim/entry.h"
+#include "cinnabar/optim/run_rules.h"
+
+namespace cinnabar::optim {
+
+// bitsandbytes' AdamW with 32-bit state that may move to the host.
+CINNABAR_REGISTER_OPTIMIZER(pagedadamw32bit,
+                            {.label = "PagedAdamW32bit",
+                             .help = "The same as AdamW; nothing needs paging here.",
+                             .options = {betas_row({0.9, 0.999}), eps_row(1e-8), weight_decay_row(0.01)},
+                             .reference_class = "bitsandbytes.optim.adamw.PagedAdamW32bit",
+                             .aliases = {"bitsandbytes.optim.PagedAdamW32bit"},
+                             .rules = say_paging_is_unneeded});
+
+}  // namespace cinnabar::optim
+
+#ifdef CINNABAR_ENGINE
+
+#include "cinnabar/optim/adam_step.h"
+
+namespace cinnabar::optim {
+
+CINNABAR_REGISTER_OPTIMIZER_FACTORY(pagedadamw32bit, [](FlatParameters& parameters, const schema::Values& values) {
+  return make_adam(parameters, values, WeightDecay::Decoupled);
+});
+
+}  // namespace cinnabar::optim
+
+#endif  // CINNABAR_ENGINE
