@@ -119,6 +119,8 @@ Metadata option_metadata(const schema::Values& values) {
     metadata[row.key] = value.index() == 0 ? row.fallback : python_str(value);
   }
   if (values.has("lr_warmup_steps")) metadata["ss_lr_warmup_steps"] = warmup_text(values.raw("lr_warmup_steps"));
+  // Adafactor drops the rates of the run; those of the parts are unset, too.
+  if (metadata["ss_lr_scheduler"].starts_with("adafactor:")) metadata["ss_learning_rate"] = "None";
   metadata["ss_text_encoder_lr"] = text_encoder_lr(values);
   // Files of this program have no commit of sd-scripts; its readers show the text only.
   metadata["ss_sd_scripts_commit_hash"] = "cinnabar " CINNABAR_VERSION;
