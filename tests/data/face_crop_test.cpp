@@ -12,17 +12,18 @@ base::RandomStream stream(uint64_t item) { return {3, base::Purpose::Crop, 1, it
 TEST_CASE("the_last_four_of_five_parts_are_the_face") {
   CHECK(face_from_name("d/photo_120_80_60_72.png") == Face{120, 80, 60, 72});
   CHECK(face_from_name("a_b_1_2_3_4.jpg") == Face{1, 2, 3, 4});
-  CHECK_FALSE(face_from_name("120_80_60_72.png"));        // four parts
-  CHECK_FALSE(face_from_name("photo_120_80_x_72.png"));   // no number
-  CHECK_FALSE(face_from_name("photo_0_80_60_72.png"));    // no centre
-  CHECK_FALSE(face_from_name("photo_120_80_0_0.png"));    // no size
+  CHECK_FALSE(face_from_name("120_80_60_72.png"));       // four parts
+  CHECK_FALSE(face_from_name("photo_120_80_x_72.png"));  // no number
+  CHECK_FALSE(face_from_name("photo_0_80_60_72.png"));   // no centre
+  CHECK_FALSE(face_from_name("photo_120_80_0_0.png"));   // no size
   CHECK_FALSE(face_from_name("photo_120_80_60_99999999999999999999.png"));
 }
 
 TEST_CASE("a_fixed_range_gives_one_scale_with_the_face_in_the_middle") {
   // Face 100 wide, target 128, two faces wide: 128 / 200 = 0.64 of the picture.
   base::RandomStream random = stream(0);
-  const FaceCut cut = face_cut({.picture = {1000, 800}, .target = {128, 128}, .range = {2.0, 2.0}}, {500, 300, 100, 90}, random);
+  const FaceCut cut =
+      face_cut({.picture = {1000, 800}, .target = {128, 128}, .range = {2.0, 2.0}}, {500, 300, 100, 90}, random);
   CHECK(cut.resized == Size{640, 512});
   CHECK(cut.offset == Offset{.left = 320 - 64, .top = 192 - 64});
 }

@@ -37,7 +37,8 @@ struct Scene {
 
   explicit Scene(const Picture& picture, Size target, bool enable_bucket = true, const std::string& name = "a.png") {
     save_png(folder / name, picture);
-    options.bucket = {.resolution = target, .enable_bucket = enable_bucket, .min_bucket_reso = 8, .bucket_reso_steps = 8};
+    options.bucket = {
+        .resolution = target, .enable_bucket = enable_bucket, .min_bucket_reso = 8, .bucket_reso_steps = 8};
     options.subsets.resize(1);
     sample.path = folder / name;
     sample.size = picture.size();
@@ -162,6 +163,17 @@ TEST_CASE("a_mask_picture_goes_the_way_of_its_picture") {
   save_png(scene.folder / "mask.png", ramp({64, 64}));
   CHECK_THROWS_WITH_AS(prepare_picture(scene.sample, scene.options, false),
                        doctest::Contains("mask.png: the mask has 64x64 pixels, its picture"), base::Error);
+}
+
+TEST_CASE("a_mask_that_lies_as_the_stored_photograph_is_turned_with_it") {
+  Scene scene(ramp({16, 32}), {16, 32});
+  scene.sample.path = fs::path(CINNABAR_TESTS_DIR) / "data" / "pictures" / "orientation_6.jpg";  // stored as 32x16
+  save_png(scene.folder / "mask.png", ramp({32, 16}));
+  scene.sample.mask = scene.folder / "mask.png";
+  const PreparedPicture prepared = prepare_picture(scene.sample, scene.options, false);
+  for (const size_t y : {0, 9, 31}) CHECK(prepared.mask[y * 16] == y);  // turned: columns are rows now
+  save_png(scene.folder / "mask.png", ramp({16, 32}));
+  CHECK(prepare_picture(scene.sample, scene.options, false).mask[15] == 15);  // upright already
 }
 
 TEST_CASE("size_numbers_follow_the_reference_and_the_mirror") {

@@ -84,7 +84,8 @@ TEST_CASE("objects_and_compressed_archives_are_refused") {
 TEST_CASE("damaged_arrays_are_refused_with_a_reason") {
   const TemporaryFolder folder;
   const auto with = [&](const std::string& header, size_t data_bytes) {
-    std::string npy = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + std::string(1, '\0') + header;
+    std::string npy =
+        std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + std::string(1, '\0') + header;
     StoredZipWriter zip(folder / "x.npz");
     zip.add("x.npy", npy + std::string(data_bytes, '\0'));
     zip.commit();
@@ -95,12 +96,13 @@ TEST_CASE("damaged_arrays_are_refused_with_a_reason") {
         std::string::npos);
   CHECK(with("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n", 8).find("are not read") !=
         std::string::npos);
-  for (const char* header : {"", "{", "[]", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
-                             "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}",
-                             "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x",
-                             "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
-                             "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'code': 'x'}"}) {
+  for (const char* header :
+       {"", "{", "[]", "{'descr': '<f4'}", "{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'code': 'x'}"}) {
     CAPTURE(header);
     CHECK(with(header, 8).find("header") != std::string::npos);
   }

@@ -87,6 +87,7 @@ std::string read_face_range(const Json& value, std::optional<std::array<double, 
     return "expected two numbers with decimal points, for example [2.0, 4.0]";
   }
   out = {value[0].get<double>(), value[1].get<double>()};
+  if (!((*out)[0] > 0) || !((*out)[1] >= (*out)[0])) return "expected numbers above 0, the smaller one first";
   return {};
 }
 

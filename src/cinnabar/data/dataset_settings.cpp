@@ -43,10 +43,10 @@ std::optional<std::array<double, 2>> face_crop_range(const schema::Values& value
   } else {
     numbers = values.numbers("face_crop_aug_range");
   }
-  if (numbers.size() != 2) {
+  if (numbers.size() != 2 || !(numbers[0] > 0) || !(numbers[1] >= numbers[0])) {
     throw base::Error(base::ErrorCode::Config,
                       "face_crop_aug_range = " + schema::value_text(values.raw("face_crop_aug_range")) +
-                          ": expected two numbers, for example 2.0,4.0");
+                          ": expected two numbers above 0, the smaller one first, for example 2.0,4.0");
   }
   return std::array<double, 2>{numbers[0], numbers[1]};
 }

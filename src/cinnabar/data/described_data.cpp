@@ -33,8 +33,9 @@ DescribedData from_folders(const schema::Values& values) {
     if (!folder) continue;
     SubsetOptions defaults = settings.subset;
     defaults.is_reg = is_reg;
-    if (!is_reg && values.flag("masked_loss")) {
-      defaults.conditioning_data_dir = values.maybe_text("conditioning_data_dir").value_or("");
+    const auto masks = values.maybe_text("conditioning_data_dir");
+    if (!is_reg && masks && values.flag("masked_loss")) {
+      defaults.conditioning_data_dir = base::resolved(*masks, kEmbeddedPictures);
     }
     const std::filesystem::path place = path_as_written(base::resolved(*folder, kEmbeddedPictures));
     for (auto& subset : subsets_of_folder(place, defaults, description.issues)) {

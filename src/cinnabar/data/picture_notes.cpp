@@ -14,7 +14,7 @@ void PictureNotes::add(const std::filesystem::path& picture, const std::vector<s
 }
 
 void PictureNotes::fault(const std::filesystem::path& picture, const std::string& message) {
-  say_once("fault " + picture.string(), message);
+  say_once("fault " + picture.string() + " " + message, message);
 }
 
 }  // namespace cinnabar::data

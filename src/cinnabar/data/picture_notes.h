@@ -17,7 +17,7 @@ class PictureNotes {
 
   // Harmless oddities of a picture ("16 bits a sample: ..."): the first picture of each kind is named.
   void add(const std::filesystem::path& picture, const std::vector<std::string>& notes);
-  // A fault of one picture, said once a picture.
+  // A fault of one picture; each message is said once a picture.
   void fault(const std::filesystem::path& picture, const std::string& message);
 
  private:

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "cinnabar/base/atomic_file.h"
-#include "cinnabar/base/checked.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/formats/safetensors_header.h"
 #include "cinnabar/formats/zip_reader.h"
@@ -176,7 +175,10 @@ NpyArray read_npy(Bytes file, const std::string& title) {
   const NpyHeader header = HeaderParser(text.substr(start, length), title).parse();
   NpyArray array{.dtype = dtype_of(header.descr, title), .shape = *header.shape, .bytes = {}};
   uint64_t expected = element_size(array.dtype);
-  for (const int64_t size : array.shape) expected = base::checked_mul(expected, static_cast<uint64_t>(size));
+  for (const int64_t size : array.shape) {
+    if (__builtin_mul_overflow(expected, static_cast<uint64_t>(size), &expected))
+      throw refuse("its shape is too large");
+  }
   const Bytes data = file.subspan(start + length);
   if (data.size() != expected) {
     throw refuse("its shape asks for " + std::to_string(expected) + " bytes, it has " + std::to_string(data.size()));

@@ -69,7 +69,8 @@ std::vector<Option> mask_rows() {
        .help =
            "The folder of mask pictures of masked_loss, each named and shaped like its picture; for several folders "
            "of pictures, with sub-folders of the same names.",
-       .path = PathKind::Folder},
+       .path = PathKind::Folder,
+       .accepts_embedded = true},
       {.name = "masked_loss_normalize",
        .type = Type::Flag,
        .fallback = false,

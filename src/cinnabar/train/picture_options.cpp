@@ -18,34 +18,7 @@ bool any_subset(const std::vector<data::Dataset>& datasets, const std::function<
       datasets, [&](const data::Dataset& dataset) { return std::ranges::any_of(dataset.options.subsets, is_so); });
 }
 
-// "2.0,4.0".
-std::array<double, 2> face_range(const std::string& text) {
-  std::array<double, 2> numbers{};
-  const char* const end = text.data() + text.size();
-  const auto [comma, first] = std::from_chars(text.data(), end, numbers[0]);
-  const bool has_comma = first == std::errc{} && comma != end && *comma == ',';
-  const auto [stop, second] = std::from_chars(has_comma ? comma + 1 : end, end, numbers[1]);
-  if (second != std::errc{} || stop != end || !(numbers[0] > 0) || !(numbers[1] >= numbers[0])) {
-    throw base::Error(base::ErrorCode::Config,
-                      "face_crop_aug_range = \"" + text +
-                          "\": expected two numbers above 0, the smaller one first (for example 2.0,4.0: "
-                          "the cut is two to four faces wide)");
-  }
-  return numbers;
-}
-
 }  // namespace
-
-void set_picture_defaults(const schema::Values& values, SubsetOptions& defaults) {
-  defaults.flip_aug = values.flag("flip_aug");
-  defaults.color_aug = values.flag("color_aug");
-  defaults.random_crop = values.flag("random_crop");
-  defaults.alpha_mask = values.flag("alpha_mask");
-  if (const auto range = values.maybe_text("face_crop_aug_range")) defaults.face_crop_aug_range = face_range(*range);
-  if (values.flag("masked_loss")) {
-    defaults.conditioning_data_dir = values.maybe_text("conditioning_data_dir").value_or("");
-  }
-}
 
 std::optional<data::Colour> background_from(const std::string& text) {
   if (text == "keep") return std::nullopt;

@@ -1,17 +1,15 @@
-// From options to what is done with pictures: augmentation, masks, transparent parts.
+// From options to what is done with pictures: masks and transparent parts.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "cinnabar/base/events.h"
 #include "cinnabar/data/dataset.h"
 #include "cinnabar/schema/values.h"
 
 namespace cinnabar::train {
-
-// color_aug, random_crop, face_crop_aug_range, flip_aug, alpha_mask and conditioning_data_dir as defaults of subsets.
-// Throws Error{Config}.
-void set_picture_defaults(const schema::Values& values, data::SubsetOptions& defaults);
 
 // transparent_background: "white", "black", "grey", "#RRGGBB"; nothing for "keep". Throws Error{Config}.
 std::optional<data::Colour> background_from(const std::string& text);
