@@ -1,15 +1,16 @@
 #include "cinnabar/base/atomic_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 
 namespace cinnabar::base {
 
@@ -17,19 +18,9 @@ namespace {
 
 [[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
   const bool full = error == ENOSPC || error == EDQUOT;
-  throw Error(full ? ErrorCode::OutOfSpace : ErrorCode::Io,
-              std::string(what) + " " + path.string() + ": " + std::strerror(error) +
-                  (full ? "; free some space and try again" : ""));
-}
-
-void sync_folder(const std::filesystem::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) fail("cannot open the folder", folder, errno);
-  const int result = ::fsync(fd);
-  const int error = errno;
-  ::close(fd);
-  // Some network file systems cannot sync a folder; the rename itself is still atomic there.
-  if (result != 0 && error != EINVAL && error != ENOTSUP) fail("cannot sync the folder", folder, error);
+  throw Error(full ? ErrorCode::OutOfSpace : ErrorCode::Io, std::string(what) + " " + path.string() + ": " +
+                                                                std::strerror(error) +
+                                                                (full ? "; free some space and try again" : ""));
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -42,40 +33,34 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
   static std::atomic<uint64_t> counter{0};
   temporary_ = folder_of(target_) / ("." + target_.filename().string() + "." + std::to_string(::getpid()) + "-" +
                                      std::to_string(counter++) + ".tmp");
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+  fd_ = file_calls().open(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd_ < 0) fail("cannot create", target_, errno);
 }
 
 AtomicFile::~AtomicFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (fd_ >= 0) file_calls().close(fd_);
+  if (!is_named_) file_calls().unlink(temporary_);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   CINNABAR_ASSERT(fd_ >= 0);
-  const std::byte* data = bytes.data();
-  size_t left = bytes.size();
-  while (left > 0) {
-    const ssize_t written = ::write(fd_, data, left);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      fail("cannot write", target_, errno);
-    }
-    data += written;
-    left -= static_cast<size_t>(written);
-  }
+  if (!write_all(fd_, bytes)) fail("cannot write", target_, errno);
 }
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
 void AtomicFile::commit() {
   CINNABAR_ASSERT(fd_ >= 0);
-  if (::fsync(fd_) != 0) fail("cannot sync", target_, errno);
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot rename the finished file to", target_, errno);
-  ::close(fd_);
-  fd_ = -1;
-  sync_folder(folder_of(target_));
+  FileCalls& calls = file_calls();
+  kill_point("file.before_sync");
+  if (calls.sync(fd_) != 0) fail("cannot sync", target_, errno);
+  // A failed close may be the first word of a failed write (NFS), so it comes before the name.
+  if (calls.close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail("cannot close", target_, errno);
+  kill_point("file.before_rename");
+  if (calls.rename(temporary_, target_) != 0) fail("cannot rename the finished file to", target_, errno);
+  is_named_ = true;
+  kill_point("file.renamed");
+  if (!sync_folder(folder_of(target_))) fail("cannot sync the folder of", target_, errno);
 }
 
 void write_file(const std::filesystem::path& target, std::string_view text) {

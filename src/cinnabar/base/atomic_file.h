@@ -10,8 +10,8 @@
 namespace cinnabar::base {
 
 // Writes to a temporary file in the same folder; commit() does fsync, rename, fsync of the folder. Without commit the
-// destructor removes the temporary. Errors throw Error{OutOfSpace} (ENOSPC, EDQUOT) or Error{Io} with the path and reason;
-// after a failed write or fsync the file is given up, never retried.
+// destructor removes the temporary. Errors throw Error{OutOfSpace} (ENOSPC, EDQUOT) or Error{Io} with the path and
+// reason; after a failed write or fsync the file is given up, never retried.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path target);
@@ -27,6 +27,7 @@ class AtomicFile {
   std::filesystem::path target_;
   std::filesystem::path temporary_;
   int fd_ = -1;
+  bool is_named_ = false;  // has its final name
 };
 
 // The whole of `text` as the file `target`, atomically.

@@ -1,0 +1,183 @@
+#include "cinnabar/base/committed_folder.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/sha256.h"
+
+namespace cinnabar::base {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = ".committing-";
+constexpr size_t kManifestLimit = size_t{4} << 20;
+
+[[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  throw Error(is_full ? ErrorCode::OutOfSpace : ErrorCode::Io, std::string(what) + " " + path.string() + ": " +
+                                                                   std::strerror(error) +
+                                                                   (is_full ? "; free some space and try again" : ""));
+}
+
+fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+// ".committing-PID-N-NAME": the process is found again by remove_leftovers.
+fs::path temporary_for(const fs::path& target) {
+  static std::atomic<uint64_t> counter{0};
+  return parent_of(target) / (std::string(kPrefix) + std::to_string(::getpid()) + "-" + std::to_string(counter++) +
+                              "-" + target.filename().string());
+}
+
+// The process that made this temporary name: a folder's as above, or an AtomicFile's ".NAME.PID-N.tmp". 0 for others.
+pid_t writer_of(std::string_view name) {
+  if (name.starts_with(kPrefix)) {
+    name.remove_prefix(kPrefix.size());
+  } else {
+    constexpr std::string_view kEnding = ".tmp";
+    if (!name.starts_with('.') || !name.ends_with(kEnding)) return 0;
+    name.remove_suffix(kEnding.size());
+    name.remove_prefix(name.rfind('.') + 1);
+  }
+  pid_t pid = 0;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
+  return problem == std::errc() && end != name.data() + name.size() && *end == '-' ? pid : 0;
+}
+
+void sync_names(const fs::path& target) {
+  if (!sync_folder(parent_of(target))) fail("cannot sync the names beside", target, errno);
+}
+
+// Puts `from` in the place of `to` and syncs the names. What was there before is removed only then: until the disk has
+// the new name, the old one may be found again after a loss of power.
+void replace_folder(const fs::path& from, const fs::path& to) {
+  FileCalls& calls = file_calls();
+  const auto give_up = [&](std::string_view what, int error) {
+    remove_tree(from);
+    fail(what, to, error);
+  };
+  std::error_code ignored;
+  if (!fs::exists(to, ignored)) {
+    if (calls.rename(from, to) != 0) give_up("cannot give the finished folder its name", errno);
+    kill_point("folder.renamed");
+    sync_names(to);
+    return;
+  }
+  if (calls.exchange(from, to) == 0) {
+    kill_point("folder.exchanged");
+    sync_names(to);
+    remove_tree(from);
+    return;
+  }
+  if (errno != ENOSYS && errno != EINVAL && errno != ENOTSUP) give_up("cannot replace the folder", errno);
+  // Without an atomic exchange there is a moment with neither name; the older folder is kept aside until it is over.
+  const fs::path aside = temporary_for(to);
+  if (calls.rename(to, aside) != 0) give_up("cannot replace the folder", errno);
+  if (calls.rename(from, to) != 0) {
+    const int error = errno;
+    calls.rename(aside, to);
+    give_up("cannot give the finished folder its name", error);
+  }
+  sync_names(to);
+  remove_tree(aside);
+}
+
+}  // namespace
+
+FolderWriter::FolderWriter(fs::path target) : target_(std::move(target)), temporary_(temporary_for(target_)) {
+  if (file_calls().make_folder(temporary_, 0755) != 0) fail("cannot create the folder", target_, errno);
+  kill_point("folder.made");
+}
+
+FolderWriter::~FolderWriter() {
+  if (!is_done_) remove_tree(temporary_);
+}
+
+fs::path FolderWriter::file(const std::string& name) {
+  CINNABAR_ASSERT(!name.empty() && name.find('/') == std::string::npos && name != kManifestName);
+  if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
+  return temporary_ / name;
+}
+
+void FolderWriter::commit(const std::string& kind, int64_t version) {
+  CINNABAR_ASSERT(!is_done_);
+  nlohmann::json manifest{{"kind", kind}, {"version", version}, {"files", nlohmann::json::object()}};
+  for (const std::string& name : names_) {
+    const fs::path path = temporary_ / name;
+    std::error_code error;
+    const uintmax_t size = fs::file_size(path, error);
+    if (error) throw Error(ErrorCode::Io, "cannot read back " + path.string() + ": " + error.message());
+    manifest["files"][name] = {{"size_bytes", size}, {"sha256", sha256_hex_of_file(path)}};
+  }
+  kill_point("folder.before_manifest");
+  write_file(temporary_ / kManifestName, manifest.dump(1) + "\n");
+  kill_point("folder.before_rename");
+  // From here on `temporary_` may name the older folder, which stays when the disk does not take the new names.
+  is_done_ = true;
+  replace_folder(temporary_, target_);
+  kill_point("folder.synced");
+}
+
+Manifest verify_folder(const fs::path& folder) {
+  const fs::path file = folder / kManifestName;
+  Manifest manifest;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(read_file(file, kManifestLimit));
+    manifest.kind = json.at("kind").get<std::string>();
+    manifest.version = json.at("version").get<int64_t>();
+    for (const auto& [name, entry] : json.at("files").items()) {
+      if (name.empty() || name.find('/') != std::string::npos || name == "..") {
+        throw Error(ErrorCode::Format, file.string() + ": the file name \"" + name + "\" is not allowed");
+      }
+      manifest.files[name] = {entry.at("size_bytes").get<uint64_t>(), entry.at("sha256").get<std::string>()};
+    }
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(ErrorCode::Format,
+                file.string() + " is not a manifest: " + error.what() + "; the folder was not written completely");
+  }
+  for (const auto& [name, entry] : manifest.files) {
+    const fs::path path = folder / name;
+    std::error_code error;
+    const uintmax_t size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
+    if (error || !fs::is_regular_file(path, error)) {
+      throw Error(ErrorCode::Format, path.string() + " is missing, though the manifest beside it lists it");
+    }
+    if (size != entry.size_bytes) {
+      throw Error(ErrorCode::Format, path.string() + " has " + std::to_string(size) + " bytes; the manifest says " +
+                                         std::to_string(entry.size_bytes) + ": the file is torn");
+    }
+    if (sha256_hex_of_file(path) != entry.sha256) {
+      throw Error(ErrorCode::Format, path.string() + " is not what was written: its SHA-256 differs from the manifest");
+    }
+  }
+  return manifest;
+}
+
+std::vector<fs::path> remove_leftovers(const fs::path& parent) {
+  std::vector<fs::path> removed;
+  std::error_code error;
+  for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
+    const pid_t pid = writer_of(it->path().filename().string());
+    if (pid <= 0) continue;
+    const bool is_living = pid != ::getpid() && (::kill(pid, 0) == 0 || errno == EPERM);
+    if (is_living) continue;
+    const bool is_folder = fs::is_directory(it->symlink_status(error));
+    if (is_folder ? remove_tree(it->path()) : file_calls().unlink(it->path()) == 0) removed.push_back(it->path());
+  }
+  std::ranges::sort(removed);
+  return removed;
+}
+
+}  // namespace cinnabar::base
