@@ -74,9 +74,9 @@ TEST_CASE("names_what_is_wrong") {
 }
 
 TEST_CASE("options_that_are_not_built_yet_are_kept_apart") {
-  const Read read({"--masked_loss", "--blocks_to_swap", "10"});
+  const Read read({"--train_inpainting", "--blocks_to_swap", "10"});
   CHECK(read.problems.empty());
-  CHECK(read.source.planned.at("masked_loss").text == "true");
+  CHECK(read.source.planned.at("train_inpainting").text == "true");
   CHECK(read.source.planned.at("blocks_to_swap").text == "10");
 }
 

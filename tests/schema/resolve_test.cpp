@@ -68,10 +68,10 @@ TEST_CASE("words_inside_a_gui_file_stand_between_file_and_command_line") {
 
 TEST_CASE("all_problems_are_reported_at_once") {
   const std::string error = error_of({"--network_dim", "0", "--netwrok_alpha", "1", "--optimizer_type", "AdamX",
-                                      "--mixed_precision", "fp17", "--masked_loss"});
-  for (const char* part :
-       {"5 problems", "network_dim = 0: expected a whole number from 1 to 4096", "did you mean network_alpha?",
-        "did you mean AdamW?", "fp17: expected one of no, bf16", "masked_loss = true: not supported yet (masks)"}) {
+                                      "--mixed_precision", "fp17", "--train_inpainting"});
+  for (const char* part : {"5 problems", "network_dim = 0: expected a whole number from 1 to 4096",
+                           "did you mean network_alpha?", "did you mean AdamW?", "fp17: expected one of no, fp16, bf16",
+                           "train_inpainting = true: not supported yet (inpainting)"}) {
     CHECK_MESSAGE(error.find(part) != std::string::npos, part, " is missing in\n", error);
   }
 }
@@ -84,12 +84,12 @@ TEST_CASE("keys_of_argument_lists_are_checked_against_the_chosen_entry") {
 }
 
 TEST_CASE("values_of_the_reference_that_are_missing_here_are_named_as_such") {
-  CHECK(error_of({"--optimizer_type", "AdamW8bit"}).find("not supported yet") != std::string::npos);
+  CHECK(error_of({"--optimizer_type", "AdEMAMix8bit"}).find("not supported yet") != std::string::npos);
   CHECK(error_of({"--mixed_precision", "fp8"}).find("not supported yet") != std::string::npos);
 }
 
 TEST_CASE("options_without_effect_give_a_notice_and_idle_ones_nothing") {
-  const Config config = resolved({"--xformers", "--masked_loss=false", "--guidance_scale", "3.5"});
+  const Config config = resolved({"--xformers", "--train_inpainting=false", "--guidance_scale", "3.5"});
   REQUIRE(config.notices.size() == 1);
   CHECK(config.notices[0].find("xformers has no effect") == 0);
 }

@@ -24,6 +24,11 @@ std::vector<OptionEffect> model_rows() {
       {"pretrained_model_name_or_path", P::Weights, {"other.safetensors"}, {}, {"tiny.safetensors"}},
       {"vae", P::Weights, {"other.safetensors"}},
       {"v_parameterization", P::Weights, {}},
+      {"v2", P::Messages, {}},
+      {"sdscripts_text_projection",
+       P::Weights,
+       {},
+       {"--pretrained_model_name_or_path", "xl.safetensors", "--max_train_steps", "1"}},
       {"clip_skip", P::Weights, {"2"}},
       {"max_token_length", P::Weights, {"150"}},
       {"mixed_precision", P::Weights, {"bf16"}},
@@ -54,16 +59,25 @@ std::vector<OptionEffect> data_rows() {
       {"flip_aug", P::Weights, {}, kEpochs},
       {"color_aug", P::Weights, {}, kEpochs},
       {"random_crop", P::Weights, {}},
-      {"face_crop_aug_range", P::Elsewhere, {"tests/data/sample_picture_test.cpp"}},
       {"transparent_background", P::Weights, {"black"}},
       {"alpha_mask", P::Losses, {}},
       {"masked_loss", P::Losses, {}, {"--conditioning_data_dir", "masks"}},
       {"conditioning_data_dir", P::Losses, {"masks"}, {"--masked_loss"}},
       {"masked_loss_normalize", P::Losses, {}, {"--alpha_mask"}},
-      {"read_npz", P::Messages, {}},
       {"write_npz", P::Files, {}},
       {"resize_interpolation", P::Weights, {"nearest"}},
       {"max_data_loader_n_workers", P::Elsewhere, {"tests/e2e/train_test.cpp"}},
+  };
+}
+
+std::vector<OptionEffect> picture_rows() {
+  return {
+      {"dataset_config", P::Weights, {"set.toml"}},
+      {"dataset_repeats", P::Messages, {"3"}, {"--dataset_config", "set.toml"}},
+      {"recursive", P::Messages, {}, {"--train_data_dir", "deep"}},
+      {"strict", P::Error, {}, {"--train_data_dir", "broken"}},
+      {"face_crop_aug_range", P::Weights, {"2.0,4.0"}, {"--train_data_dir", "faces"}},
+      {"read_npz", P::Messages, {}, {"--train_data_dir", "cached"}},
   };
 }
 
@@ -73,6 +87,11 @@ std::vector<OptionEffect> caption_rows() {
       {"keep_tokens", P::Weights, {"3"}, {"--shuffle_caption"}},
       {"keep_tokens_separator", P::Weights, {"|||"}, {"--shuffle_caption"}},
       {"caption_separator", P::Weights, {";"}, {"--shuffle_caption"}},
+      {"caption_joiner", P::Weights, {" + "}, {"--shuffle_caption"}},
+      {"caption_lines", P::Weights, {"join"}, {"--train_data_dir", "lines"}},
+      {"skip_uncaptioned", P::Messages, {}, {"--train_data_dir", "bare"}},
+      {"face_captions", P::Weights, {}, {"--train_data_dir", "faces"}},
+      {"weighted_captions", P::Weights, {}},
       {"secondary_separator", P::Weights, {";;"}},
       {"enable_wildcard", P::Weights, {}},
       {"caption_prefix", P::Weights, {"photo of"}},
@@ -110,6 +129,10 @@ std::vector<OptionEffect> optimizer_rows() {
   return {
       {"optimizer_type", P::Weights, {"Adam"}},
       {"optimizer_args", P::Weights, {"weight_decay=0.5"}},
+      {"use_8bit_adam", P::Metadata, {}},
+      {"use_lion_optimizer", P::Weights, {}},
+      {"fused_backward_pass", P::Messages, {}, {"--optimizer_type", "Adafactor"}},
+      {"lr_scheduler_type", P::Weights, {"CosineAnnealingLR"}, {"--lr_scheduler_args", "T_max=2"}},
       {"max_grad_norm", P::Weights, {"1e-8"}},
       {"gradient_accumulation_steps", P::Weights, {"2"}},
       {"learning_rate", P::Weights, {"2e-3"}},
@@ -201,6 +224,8 @@ std::vector<OptionEffect> preview_rows() {
       {"sample_every_n_epochs", P::Pictures, {"1"}, {"--sample_prompts", "prompts.txt"}},
       {"sample_at_first", P::Pictures, {}, {"--sample_prompts", "prompts.txt"}},
       {"sample_sampler", P::Pictures, {"euler_a"}, kPreview},
+      {"sample_noise_table", P::Pictures, {"zero_terminal"}, plus(kPreview, kVelocity)},
+      {"solver_order", P::Pictures, {"3"}, plus(kPreview, {"--sample_sampler", "dpmsolver++"})},
       {"timestep_spacing", P::Pictures, {"trailing"}, kPreview},
       {"clip_sample", P::Pictures, {}, kPreview},
       {"karras_sigmas", P::Pictures, {}, plus(kPreview, {"--sample_sampler", "euler"})},
@@ -215,9 +240,9 @@ std::vector<OptionEffect> program_rows() {
       {"device", P::Error, {"nowhere"}},
       {"threads", P::Threads, {"2"}, {}, {"1"}},
       {"config_file", P::Elsewhere, {"tests/schema/config_file_test.cpp"}},
-      {"output_config", P::Elsewhere, {"tests/cases/cli/train_options.case"}},
-      {"workspace", P::Elsewhere, {"tests/jobs/run_test.cpp"}},
-      {"json", P::Elsewhere, {"tests/cli/event_view_test.cpp"}},
+      {"output_config", P::Elsewhere, {"tests/cases/files.case"}},
+      {"workspace", P::Elsewhere, {"tests/cases/engine.case"}},
+      {"json", P::Elsewhere, {"tests/cases/engine.case"}},
   };
 }
 
@@ -226,8 +251,9 @@ std::vector<OptionEffect> program_rows() {
 const std::vector<OptionEffect>& option_effects() {
   static const std::vector<OptionEffect> all = [] {
     std::vector<OptionEffect> rows;
-    for (const auto& part : {model_rows(), data_rows(), caption_rows(), network_rows(), optimizer_rows(),
-                             training_rows(), loss_rows(), saving_rows(), preview_rows(), program_rows()}) {
+    for (const auto& part :
+         {model_rows(), data_rows(), picture_rows(), caption_rows(), network_rows(), optimizer_rows(), training_rows(),
+          loss_rows(), saving_rows(), preview_rows(), program_rows()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

@@ -151,6 +151,7 @@ Laboratory::Laboratory() {
   at::set_num_threads(1);
   write_model("sd1", 1, "tiny.safetensors");
   write_model("sd1", 2, "other.safetensors");
+  write_model("sdxl", 1, "xl.safetensors");
   write_picture("data/2_cat/a.png", {96, 64}, 3);
   write_picture("data/1_dog/b.png", {64, 64}, 4);
   write_picture("data/1_dog/c.png", {128, 160}, 3);
@@ -164,9 +165,31 @@ Laboratory::Laboratory() {
   write_picture("masks/a.png", {96, 64}, 3);
   write_picture("masks/b.png", {64, 64}, 3);
   write_picture("masks/c.png", {64, 80}, 3);
+  for (const char* name : {"masks/2_cat/a", "masks/1_dog/b", "masks/1_dog/c"}) {
+    write_picture(std::string(name) + ".png",
+                  std::string(name).ends_with("b") ? data::Size{64, 64} : data::Size{96, 64}, 3);
+  }
+  write_picture("deep/1_d/p.png", {64, 64}, 3);
+  write_picture("deep/1_d/inner/q.png", {64, 64}, 3);
+  write_picture("broken/1_d/p.png", {64, 64}, 3);
+  write_text("broken/1_d/q.png", "no picture");
+  write_picture("faces/1_f/face_40_40_20_20.png", {128, 96}, 3);
+  write_text("faces/1_f/face.txt", "someone");
+  write_picture("lines/1_l/p.png", {64, 64}, 3);
+  write_text("lines/1_l/p.txt", "first line\nsecond line");
+  write_picture("bare/1_b/p.png", {64, 64}, 3);
+  write_picture("bare/1_b/q.png", {64, 64}, 3);
+  write_text("bare/1_b/q.txt", "with a caption");
+  write_picture("cached/1_c/p.png", {64, 64}, 3);
+  write_text("cached/1_c/p.txt", "kept");
+  write_text("set.toml",
+             "[[datasets]]\nresolution = 64\nbatch_size = 1\n[[datasets.subsets]]\nimage_dir = \"deep/1_d\"\n");
   write_text("prompts.txt", "a cat --d 1 --s 3 --w 64 --h 64\n");
-  run({"--output_name", "before"});
+  compute({"--train_data_dir", "cached", "--write_npz"});
+  compute({"--output_name", "before"});
   fs::copy_file("out/before.safetensors", "before.safetensors");
+  fs::remove_all("out");
+  own_files_ = files_below(".");
 }
 
 const std::map<Part, std::string>& Laboratory::run(const Words& words) {
@@ -176,7 +199,11 @@ const std::map<Part, std::string>& Laboratory::run(const Words& words) {
 }
 
 std::map<Part, std::string> Laboratory::compute(const Words& words) const {
-  for (const char* folder : {"out", "elsewhere", "logs", "data/.cinnabar-cache"}) fs::remove_all(folder);
+  if (!own_files_.empty()) {
+    for (const fs::path& file : files_below(".")) {
+      if (!own_files_.contains(file)) fs::remove(file);
+    }
+  }
   for (const fs::path& file : files_below("data")) {
     if (file.extension() == ".npz") fs::remove("data" / file);
   }

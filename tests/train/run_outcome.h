@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class Laboratory {
   std::map<Part, std::string> compute(const Words& words) const;
 
   formats::TemporaryFolder folder_;
+  std::set<std::filesystem::path> own_files_;  // what runs must leave in the folder
   std::map<Words, std::map<Part, std::string>> known_;
 };
 
