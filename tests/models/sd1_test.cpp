@@ -4,6 +4,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/models/sd/block_names.h"
+#include "cinnabar/models/sd/ema_names.h"
 #include "cinnabar/models/sd/file_names.h"
 #include "models/small_model.h"
 
@@ -142,6 +143,24 @@ TEST_CASE("a diffusers folder loads as its single file does") {
   CHECK(as_sd(model).unet().config().levels[1].heads == 4);
   CHECK(model->info().objective == Objective::Velocity);
   CHECK(model->info().zero_terminal_snr);
+}
+
+TEST_CASE("averaged weights are used where the plain ones are missing") {
+  const auto source = small_model();
+  const auto checkpoint = checkpoint_of(*source, [](const std::string& name) {
+    if (!name.starts_with(kUNetPrefix)) return name;
+    std::string flat = name.substr(kUNetPrefix.size());
+    std::erase(flat, '.');
+    return kEmaPrefix + flat;
+  });
+  checkpoint->set("model_ema.decay", at::ones({}));
+  CHECK(model_families().at("sd1").recognises(*checkpoint));
+  const auto model = load_sd1(*checkpoint);
+  check_same_weights(*source, *model);
+  CHECK(has_note(*model, "model_ema"));
+  CHECK(dotted_unet_name("output_blocks111transformer_blocks10ffnet2bias") ==
+        "output_blocks.11.1.transformer_blocks.10.ff.net.2.bias");
+  CHECK(dotted_unet_name("label_emb02weight") == "label_emb.0.2.weight");
 }
 
 TEST_CASE("missing and mistyped tensors are named") {

@@ -32,21 +32,29 @@ std::string unknown_part(const formats::Checkpoint& file) {
   return {};
 }
 
-struct Outputs {
-  at::Tensor text;
-  at::Tensor unet;
-};
-
-Outputs run(models::DiffusionModel& model, const GoldenTensors& inputs) {
-  const models::Tokens tokens{.ids = {inputs.at("input_ids").unsqueeze(1)}};
-  return {.text = model.encode_text(tokens, {}).context,
-          .unet = model.predict(inputs.at("sample"), inputs.at("timesteps"), {.context = inputs.at("context")})};
+// Golden names and values; of SDXL's two encoders what the U-Net gets of each.
+std::vector<std::pair<std::string, at::Tensor>> run(models::DiffusionModel& model, const GoldenTensors& inputs,
+                                                    int64_t first_width) {
+  models::Tokens tokens{.ids = {inputs.at("input_ids").unsqueeze(1)}};
+  models::Conditioning conditioning{.context = inputs.at("context")};
+  std::vector<std::pair<std::string, at::Tensor>> outputs;
+  if (inputs.has("input_ids2")) {
+    tokens.ids.push_back(inputs.at("input_ids2").unsqueeze(1));
+    conditioning.vector = inputs.at("y");
+    const at::Tensor states = model.encode_text(tokens, {}).context;  // [B, T, D1 + D2]
+    outputs = {{"te1_hidden11", states.narrow(2, 0, first_width)},
+               {"te2_penultimate", states.narrow(2, first_width, states.size(2) - first_width)}};
+  } else {
+    outputs = {{"te_last", model.encode_text(tokens, {}).context}};
+  }
+  outputs.emplace_back("unet_out", model.predict(inputs.at("sample"), inputs.at("timesteps"), conditioning));
+  return outputs;
 }
 
 void compare_outputs(models::DiffusionModel& model, const GoldenTensors& inputs, const GoldenTensors& io,
                      const std::string& prefix, const std::string& label, Reporter& reporter) {
-  const Outputs found = run(model, inputs);
-  for (const auto& [name, value] : {std::pair{"te_last", found.text}, std::pair{"unet_out", found.unet}}) {
+  const int64_t first_width = io.has("base.te1_hidden11") ? io.at("base.te1_hidden11").size(2) : 0;
+  for (const auto& [name, value] : run(model, inputs, first_width)) {
     const std::string key = prefix + "." + name;
     if (io.has(key)) reporter.result(label + " " + name, largest_difference(value, io.at(key)), kOutput);
   }
@@ -76,7 +84,9 @@ void check_merged(const std::vector<models::AdapterTarget>& targets, adapters::A
     for (size_t i = 0; i < targets.size(); ++i) {
       const std::string key = "merged" + multiplier + "." + targets[i].name;
       if (io.has(key)) {
-        const double difference = largest_difference(targets[i].layer->weight, io.at(key));
+        // The reference has SD 2's linear projections as 1x1 convolutions.
+        const at::Tensor& weight = targets[i].layer->weight;
+        const double difference = largest_difference(weight, without_unit_sides(io.at(key), weight));
         if (!(difference < largest)) {
           largest = difference;
           worst = targets[i].name;

@@ -54,6 +54,10 @@ double gradient_floor(const std::vector<at::Tensor>& expected) {
   return result;
 }
 
+at::Tensor without_unit_sides(const at::Tensor& value, const at::Tensor& like) {
+  return value.squeeze().sizes() == like.squeeze().sizes() ? value.reshape(like.sizes()) : value;
+}
+
 double largest_element_ratio(const at::Tensor& found, const at::Tensor& expected) {
   if (found.sizes() != expected.sizes()) return kInfinity;
   const at::Tensor difference = (found.to(at::kDouble) - expected.to(at::kDouble)).abs();

@@ -37,6 +37,8 @@ double relative_difference(const at::Tensor& found, const at::Tensor& expected, 
 // Floor for gradients compared relative to each tensor's largest entry: a thousandth of the largest entry of all. Where
 // the exact gradient is 0 (attention over a single position), what is left is the rounding of larger terms.
 double gradient_floor(const std::vector<at::Tensor>& expected);
+// `value` in the shape of `like` where only sides of 1 make the difference, else as it is.
+at::Tensor without_unit_sides(const at::Tensor& value, const at::Tensor& like);
 // Largest |found - expected| / |expected| over the elements; an expected 0 must be found exactly.
 double largest_element_ratio(const at::Tensor& found, const at::Tensor& expected);
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cinnabar/adapters/adapter_set.h"
+#include "cinnabar/adapters/registry.h"
 #include "cinnabar/loss/entry.h"
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/noise/noise_offset.h"
@@ -59,9 +60,12 @@ std::string unknown_setting(const nlohmann::json& settings) {
                                                "lr_scheduler",
                                                "observed_spread",
                                                "grad_norms_before_clipping"};
-  static const std::set<std::string> kNetwork{"dim", "alpha", "conv_dim", "conv_alpha", "loraplus_lr_ratio"};
-  std::set<std::string> args{"clip_skip",    "masked_loss",          "v_parameterization", "zero_terminal_snr",
-                             "noise_offset", "adaptive_noise_scale", "ip_noise_gamma",     "loss_type"};
+  std::set<std::string> network{"dim", "alpha"};
+  for (const schema::Option& option : adapters::adapter_descriptions().at("networks.lora").options)
+    network.insert(option.name);
+  std::set<std::string> args{"clip_skip",         "masked_loss",  "v_parameterization",
+                             "zero_terminal_snr", "noise_offset", "adaptive_noise_scale",
+                             "ip_noise_gamma",    "loss_type",    "scale_weight_norms"};
   for (auto* registry : {&loss::entries(), &loss::weight_entries()}) {
     for (const std::string& entry : registry->names()) {
       args.insert(entry);
@@ -69,7 +73,8 @@ std::string unknown_setting(const nlohmann::json& settings) {
     }
   }
   for (const auto& [known, object] :
-       {std::pair{&kSettings, settings}, std::pair{&kNetwork, settings.at("network")},
+       {std::pair{&kSettings, settings},
+        std::pair<const std::set<std::string>*, nlohmann::json>{&network, settings.at("network")},
         std::pair<const std::set<std::string>*, nlohmann::json>{&args, settings.at("args")}}) {
     for (const auto& [key, value] : object.items()) {
       if (!known->contains(key)) return key;
@@ -89,18 +94,23 @@ schema::Values values_from(const nlohmann::json& args) {
   return values;
 }
 
+// As a user would write them: network_args are the reference tool's keyword arguments.
 adapters::AdapterOptions adapter_options(const nlohmann::json& settings) {
-  const nlohmann::json& network = settings.at("network");
-  const nlohmann::json alpha = network.value("alpha", nlohmann::json());
-  adapters::AdapterOptions options{
-      .network_dim = network.at("dim").get<int64_t>(),
-      .network_alpha = alpha.is_number() ? adapters::Alpha{alpha.get<double>(), alpha.is_number_integer()}
-                                         : adapters::Alpha{1.0, false},  // as the reference where none is given
-      .train_unet = settings.at("train_unet").get<bool>(),
-      .train_text_encoder = settings.at("train_te").get<bool>()};
-  if (network.contains("conv_dim")) options.conv_dim = network.at("conv_dim").get<int64_t>();
-  if (network.contains("conv_alpha")) options.conv_alpha.value = network.at("conv_alpha").get<double>();
-  if (network.contains("loraplus_lr_ratio")) options.loraplus_lr_ratio = network.at("loraplus_lr_ratio").get<double>();
+  schema::Values values;
+  std::vector<std::string> arguments;
+  for (const auto& [name, value] : settings.at("network").items()) {
+    if (name == "dim") values.set("network_dim", value.get<int64_t>());
+    if (name == "alpha" && value.is_number_integer()) values.set("network_alpha", value.get<int64_t>());
+    if (name == "alpha" && value.is_number_float()) values.set("network_alpha", value.get<double>());
+    if (name == "dim" || name == "alpha" || value.is_null()) continue;
+    arguments.push_back(name + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  values.set("network_args", arguments);
+  values.set("network_train_unet_only", !settings.at("train_te").get<bool>());
+  values.set("network_train_text_encoder_only", !settings.at("train_unet").get<bool>());
+  adapters::AdapterOptions options = adapters::adapter_options(values);
+  // The reference takes 1.0 where no alpha is given.
+  if (!values.has("network_alpha")) options.network_alpha = {1.0, false};
   return options;
 }
 
@@ -124,7 +134,8 @@ class Run {
         settings_(golden.settings),
         values_(values_from(settings_.at("args"))),
         inputs_(golden.file("inputs")),
-        model_(models::load_model(model_path(golden), {.v_parameterization = values_.flag("v_parameterization")})),
+        model_(models::load_model(model_path(golden), {.v_parameterization = values_.flag("v_parameterization"),
+                                                       .has_sdscripts_projection = true})),
         step_(*model_, values_),
         set_("networks.lora", model_->adapter_targets(), adapter_options(settings_)) {
     const auto init = formats::Checkpoint::open(golden.file("init"));
@@ -174,9 +185,16 @@ class Run {
     }
     if (const at::Tensor mask = row("alpha_masks_u8"); mask.defined()) batch.mask = mask.to(at::kFloat) / 255.0;
     batch.loss_weights = row("loss_weights");
-    const at::Tensor ids = row("input_ids");
-    const models::Tokens tokens{.ids = {ids.dim() == 2 ? ids.unsqueeze(1) : ids}};
+    models::Tokens tokens;
+    for (const char* name : {"input_ids", "input_ids2"}) {
+      if (const at::Tensor ids = row(name); ids.defined()) {
+        tokens.ids.push_back(ids.dim() == 2 ? ids.unsqueeze(1) : ids);
+      }
+    }
     batch.conditioning = model_->encode_text(tokens, text_options());
+    if (inputs_.has("original_sizes_hw")) {
+      batch.conditioning.sizes = at::cat({row("original_sizes_hw"), row("crop_top_lefts"), row("target_sizes_hw")}, 1);
+    }
     return step_.run(batch).mean;
   }
 
@@ -192,6 +210,7 @@ class Run {
       const at::Tensor value = loss(step * count + i);
       (value / static_cast<double>(count)).backward();
       losses.push_back(value.item<double>());
+      if (i + 1 < count) limit_norms();
     }
     return losses;
   }
@@ -202,7 +221,14 @@ class Run {
     for (const optim::ParameterGroup& group : parameters_.groups()) rates.push_back(group.lr);
     optimizer_->step(rates);
     parameters_.zero_gradients();
+    limit_norms();
     return norm;
+  }
+
+  // scale_weight_norms acts after every micro-step, behind the optimizer.
+  void limit_norms() {
+    const double most = values_.maybe_number("scale_weight_norms").value_or(0.0);
+    if (most > 0.0) set_.limit_norms(most);
   }
 
  private:
@@ -240,14 +266,15 @@ void check_final_weights(Run& run, const Case& golden, Reporter& reporter) {
   std::vector<at::Tensor> differences;
   size_t found = 0;
   for (const auto& [name, value] : run.set().file_tensors()) {
-    if (!expected.has(name) || expected.at(name).scalar_type() != value.scalar_type() ||
-        expected.at(name).sizes() != value.sizes()) {
+    // The reference has SD 2's linear projections as 1x1 convolutions.
+    const at::Tensor wanted = expected.has(name) ? without_unit_sides(expected.at(name), value) : at::Tensor();
+    if (!wanted.defined() || wanted.scalar_type() != value.scalar_type() || wanted.sizes() != value.sizes()) {
       reporter.fail(golden.name + " final weights",
                     name + " is not in the reference file, or has another type or shape");
       return;
     }
     ++found;
-    differences.push_back((value.to(at::kDouble) - expected.at(name).to(at::kDouble)).abs().flatten());
+    differences.push_back((value.to(at::kDouble) - wanted.to(at::kDouble)).abs().flatten());
   }
   if (found != expected.checkpoint().tensors().size()) {
     reporter.fail(golden.name + " final weights", "the reference file has more tensors");

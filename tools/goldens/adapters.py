@@ -12,7 +12,9 @@ MULTIPLIERS = (1.0, 0.7)
 def make_network(model, settings):
     from networks import lora
     targets = list(lora.LoRANetwork.UNET_TARGET_REPLACE_MODULE)
-    arguments = {key: settings[key] for key in ('conv_dim', 'conv_alpha', 'loraplus_lr_ratio') if settings.get(key) is not None}
+    # Everything else that a case names goes into network_args, whose values are texts.
+    own = ('dim', 'alpha', 'is_alpha_left_out', 'dtype')
+    arguments = {key: str(value) for key, value in settings.items() if key not in own and value is not None}
     try:
         return lora.create_network(1.0, settings['dim'], settings['alpha'], model.vae, model.text, model.unet, **arguments)
     finally:
@@ -28,8 +30,7 @@ def fill_network(network, generator):
 
 def outputs(model, inputs):
     with torch.no_grad():
-        return {'te_last': model.text(inputs['input_ids']).last_hidden_state,
-                'unet_out': model.unet(inputs['sample'], inputs['timesteps'], inputs['context']).sample}
+        return model.adapter_outputs(inputs)
 
 
 def modules_by_name(network):
@@ -74,7 +75,7 @@ def outputs_with(model, weights, multiplier, inputs):
 def peft_form(model, network, weights):
     """The same LoRA under the keys of diffusers and PEFT, alpha folded into the up matrix."""
     paths = {}
-    for prefix, component, part in (('lora_te', 'text_encoder', model.text), ('lora_unet', 'unet', model.unet)):
+    for prefix, component, part in model.peft_parts():
         for path, _ in part.named_modules():
             paths[f'{prefix}_{path}'.replace('.', '_')] = f'{component}.{path}'
     result = {}
@@ -86,7 +87,8 @@ def peft_form(model, network, weights):
 
 def chosen_layers(names):
     patterns = ('_fc1$', '_q_proj$', 'attn1_to_q$', '_proj_in$', 'attn2_to_k$', 'ff_net_0_proj$', '_conv1$', 'downsamplers_0_conv$',
-                'upsamplers_0_conv$', 'time_emb_proj$', 'conv_shortcut$')
+                'upsamplers_0_conv$', 'time_emb_proj$', 'conv_shortcut$', '_in_layers_2$', '_0_op$', '_2_conv$', 'emb_layers_1$',
+                'skip_connection$')
     return [next(name for name in names if re.search(pattern, name)) for pattern in patterns
             if any(re.search(pattern, name) for name in names)]
 
@@ -113,7 +115,7 @@ def write_case(folder, name, model, settings, inputs, generator):
         io.update({f'mult{multiplier}.{key}': value for key, value in outputs_with(model, weights, multiplier, inputs).items()})
         io.update({f'merged{multiplier}.{key}': value for key, value in merged_weights(model, weights, multiplier, layers).items()})
     write_tensors(folder / f'{name}_io.safetensors', io)
-    if name == 'sd15_lora':
+    if name == f'{model.name}_lora' and model.peft_parts():
         write_tensors(folder / f'{name}_peft.safetensors', peft_form(model, network, weights))
 
 
@@ -132,17 +134,18 @@ def hashes_of(path):
 
 
 def write(folder, cases, model, seed):
-    from library import train_util
     folder.mkdir(parents=True, exist_ok=True)
     generator = torch.Generator().manual_seed(seed)
-    batch, height, width = model.shape['sample']
-    inputs = {'sample': torch.randn(batch, model.shape['vae']['z_channels'], height, width, generator=generator),
-              'timesteps': torch.randint(0, 1000, (batch,), generator=generator),
-              'context': torch.randn(batch, 77, model.shape['unet']['context_dim'], generator=generator),
-              'input_ids': model.token_rows(batch, generator)}
-    write_tensors(folder / 'sd15_inputs.safetensors', inputs)
+    inputs = model.adapter_inputs(generator)
+    write_tensors(folder / f'{model.name}_inputs.safetensors', inputs)
     for name, settings in cases.items():
-        write_case(folder, name, model, settings, inputs, generator)
+        if name.startswith(model.name + '_'):
+            write_case(folder, name, model, settings, inputs, generator)
+
+
+def write_hashes(folder):
+    """Of everything that stands in the folder, and of the base models."""
+    from library import train_util
     files = sorted(folder.glob('*.safetensors'))
     write_json(folder / 'hashes.json', {path.name: hashes_of(path) for path in files if not path.stem.endswith(('_io', '_inputs'))})
     checkpoint = folder.parent / 'models' / 'sd15.safetensors'

@@ -1,6 +1,7 @@
 """optim: trajectories of optimizers on recorded gradients, block-wise 8-bit codes, learning rates of schedules.
 
-Needs besides torch and transformers: lion-pytorch, prodigyopt, dadaptation, schedulefree, bitsandbytes."""
+Needs besides torch and transformers: lion-pytorch, prodigyopt, dadaptation, schedulefree, came-pytorch,
+bitsandbytes."""
 import contextlib
 import importlib
 import io
@@ -53,6 +54,8 @@ CASES = {
     'radam_schedulefree': (FREE + 'radam_schedulefree.RAdamScheduleFree', {'lr': 0.01}),
     'radam_schedulefree_loud': (FREE + 'radam_schedulefree.RAdamScheduleFree', {'lr': 0.01, 'silent_sgd_phase': False}),
     'sgd_schedulefree': (FREE + 'sgd_schedulefree.SGDScheduleFree', {'lr': 0.1, 'warmup_steps': 3}),
+    'came': ('came_pytorch.CAME.CAME', {'lr': 1e-3}),
+    'came_wd': ('came_pytorch.CAME.CAME', {'lr': 1e-3, 'weight_decay': 0.01, 'betas': [0.9, 0.99, 0.999]}),
     'adamw8bit': ('bitsandbytes', {'lr': 0.01}),
     'adamw8bit_default_min': ('bitsandbytes', {'lr': 0.01, 'weight_decay': 0.1}),
     'lion8bit': ('bitsandbytes', {'lr': 1e-3}),
@@ -66,7 +69,7 @@ def drawn_cases(rng):
     cases = json.loads(json.dumps(CASES))
     for cls, settings in cases.values():
         for key, value in settings.items():
-            if key == 'betas':
+            if key == 'betas' and len(value) == 2:
                 settings[key] = [round(rng.uniform(0.5, 0.95), 3), round(rng.uniform(0.9, 0.9995), 5)]
             elif key == 'lr' and value is not None and value < 1.0:
                 settings[key] = round(value * rng.uniform(0.3, 3.0), 6)

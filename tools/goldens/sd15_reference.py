@@ -1,6 +1,7 @@
 """Small random Stable Diffusion 1 models out of the reference implementations: sd-scripts' U-Net, diffusers' autoencoder,
 transformers' text encoder; and the names of their tensors in a single-file checkpoint."""
 import re
+from types import SimpleNamespace
 
 import torch
 
@@ -131,6 +132,9 @@ def vae_name(name, levels):
 
 class Sd15:
     """The three models with random weights, and their single file."""
+    name = 'sd15'
+    text_prefix = TEXT_PREFIX
+    latent_scale = 0.18215
 
     def __init__(self, shape, seed):
         self.shape = shape
@@ -147,9 +151,19 @@ class Sd15:
             part.eval()
             part.requires_grad_(False)
 
+    def text_tensors(self):
+        return {self.text_prefix + name: value for name, value in self.text.named_parameters()}
+
+    def parts(self):
+        return [self.text, self.unet]
+
+    def in_file(self, name, value):
+        """The form in which the file holds a parameter."""
+        return value
+
     def file_tensors(self):
         """Single-file name to parameter."""
-        tensors = {TEXT_PREFIX + name: value for name, value in self.text.named_parameters()}
+        tensors = self.text_tensors()
         for name, value in self.unet.named_parameters():
             tensors[UNET_PREFIX + unet_name(name, self.shape['unet'])] = value
         levels = len(self.shape['vae']['ch_mult'])
@@ -168,7 +182,7 @@ class Sd15:
     def description(self):
         unet, text, vae = self.shape['unet'], self.shape['text_encoder'], self.shape['vae']
         return {
-            'arch': 'sd15', 'weights_dtype': self.shape['weights_dtype'], 'prediction_type': 'epsilon',
+            'arch': self.name, 'weights_dtype': self.shape['weights_dtype'], 'prediction_type': 'epsilon',
             'unet': {**unet, 'in_channels': vae['z_channels'], 'out_channels': vae['z_channels'],
                      'use_linear_projection': False},
             'text_encoder': {'layout': 'hf', 'vocab_size': text['vocab_size'], 'bos_token_id': text['vocab_size'] - 2,
@@ -190,6 +204,36 @@ class Sd15:
             words = int(torch.randint(0, length - 1, (1,), generator=generator))
             row[1:1 + words] = torch.randint(0, vocabulary - 2, (words,), generator=generator)
         return ids
+
+
+    def token_inputs(self, batch, generator):
+        return {'input_ids': self.token_rows(batch, generator)}
+
+    def sizes(self, batch, generator):
+        return {}
+
+    def adapter_inputs(self, generator):
+        batch, height, width = self.shape['sample']
+        return {'sample': torch.randn(batch, self.shape['vae']['z_channels'], height, width, generator=generator),
+                'timesteps': torch.randint(0, 1000, (batch,), generator=generator),
+                'context': torch.randn(batch, 77, self.shape['unet']['context_dim'], generator=generator),
+                **self.token_inputs(batch, generator)}
+
+    def adapter_outputs(self, inputs):
+        return {'te_last': self.text(inputs['input_ids']).last_hidden_state,
+                'unet_out': self.unet(inputs['sample'], inputs['timesteps'], inputs['context']).sample}
+
+    def peft_parts(self):
+        return (('lora_te', 'text_encoder', self.text), ('lora_unet', 'unet', self.unet))
+
+    def make_trainer(self, args):
+        import train_network
+        from library import strategy_sd
+        text = self.shape['text_encoder']
+        end = text['vocab_size'] - 1
+        tokenizer = SimpleNamespace(model_max_length=text['max_position'], pad_token_id=self.description()['text_encoder']['pad_token_id'],
+                                    eos_token_id=end, eos_token='<|endoftext|>')
+        return train_network.NetworkTrainer(), strategy_sd.SdTextEncodingStrategy(args.clip_skip), SimpleNamespace(tokenizer=tokenizer)
 
 
 def check_names():

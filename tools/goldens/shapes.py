@@ -4,6 +4,8 @@ Everything that a test could wrongly take for granted stands here: widths, level
 import copy
 import random
 
+import family_shapes
+
 # Roughly a Stable Diffusion 1 checkpoint, 40 to 80 times narrower.
 DEFAULT = {
     'sd15': {
@@ -40,11 +42,20 @@ DEFAULT = {
         'sd15_lora_prior_masked': {'args': {'masked_loss': True}, 'network': {'dim': 2, 'alpha': 1}, 'mask': True,
                                    'loss_weights': [1.0, 0.4], 'train_te': True, 'train_unet': True, 'lr': 1e-3,
                                    'steps': 4, 'sample': [2, 16, 24]},
+        'sd15_lora_blocks': {'args': {'scale_weight_norms': 0.2},
+                             'network': {'dim': 3, 'alpha': 1, 'conv_dim': 2, 'conv_alpha': 1.5, 'loraplus_unet_lr_ratio': 3,
+                                         'down_lr_weight': 'sine+.25', 'mid_lr_weight': '0.5', 'up_lr_weight': '1,0,,0.7',
+                                         'block_dims': ','.join(str(1 + i % 4) for i in range(25)),
+                                         'block_alphas': ','.join(str(0.5 * (1 + i % 3)) for i in range(25))},
+                             'accum': 2, 'te_lr': 5e-4, 'train_te': True, 'train_unet': True, 'lr': 1e-3, 'steps': 4,
+                             'sample': [2, 16, 24]},
     },
     'schedule': {'sample': [4, 4, 6, 10], 'pyramid': [2, 4, 24, 40], 'gammas': [1, 5, 20], 'steps': [10, 20],
                  'sampler_sample': [1, 2, 3, 4]},
     'data': {'bucket_sizes': 160, 'bucket_settings': 8, 'captions': 60, 'steps': 16, 'picture_side': 90},
     'tokenizer': {'ids': 120, 'chunks': 12, 'weighted': 30},
+    'optim': {'is_drawn': False, 'steps': 20, 'kept': [1, 20], 'codes': 1000,
+              'parameters': {'w2': [6, 10], 'w4': [5, 3, 3, 3], 'b1': [7], 's0': [], 'big': [48, 96]}},
 }
 
 # What the repository keeps: all kinds of cases in little space.
@@ -72,10 +83,12 @@ SMALL = {
         'sd15_lora_vpred_zsnr': {'steps': 3, 'sample': [2, 8, 4]},
         'sd15_lora_huber_debiased': {'steps': 3, 'sample': [2, 8, 4]},
         'sd15_lora_prior_masked': {'steps': 3, 'sample': [2, 8, 4]},
+        'sd15_lora_blocks': {'steps': 3, 'sample': [2, 8, 4]},
     },
     'schedule': {'sample': [2, 4, 5, 6], 'pyramid': [2, 2, 14, 20], 'gammas': [0.5, 5], 'steps': [7, 26, 48]},
     'data': {'bucket_sizes': 40, 'bucket_settings': 4, 'captions': 40, 'steps': 8, 'picture_side': 30},
     'tokenizer': {'ids': 60, 'chunks': 3, 'weighted': 16},
+    'optim': {'steps': 8, 'kept': [8], 'codes': 700, 'parameters': {'w2': [4, 5], 'w4': [3, 2, 3, 1], 'big': [64, 65]}},
 }
 
 
@@ -92,7 +105,8 @@ def named(name):
     sets = {'default': {}, 'small': SMALL}
     if name not in sets:
         raise SystemExit(f'--shapes {name}: expected default, small, drawn or a JSON file')
-    return merged(DEFAULT, sets[name])
+    families = merged(family_shapes.named('default'), family_shapes.named(name))
+    return merged(merged(DEFAULT, sets[name]), families)
 
 
 def _heads(rng, width):
@@ -101,6 +115,27 @@ def _heads(rng, width):
 
 def _groups(rng, widths):
     return rng.choice([n for n in (1, 2, 4, 8) if all(width % n == 0 for width in widths)])
+
+
+def _blocks(rng):
+    """network_args by block; None leaves a case's own setting out."""
+    def weights(count):
+        curve = rng.choice(['cosine', 'sine', 'linear', 'reverse_linear', 'zeros+.5', 'linear+0.1', None])
+        most = ','.join(rng.choice(['', '0', '0.3', '1', '2']) for _ in range(rng.randint(2, count)))
+        return rng.choice([curve, most])
+
+    def values(choices):
+        return rng.choice([None, ','.join(str(rng.choice(choices)) for _ in range(25))])
+
+    dims = values([0, 1, 2, 5])
+    network = {'down_lr_weight': weights(12), 'mid_lr_weight': rng.choice([None, '0.5', '0']), 'up_lr_weight': weights(12),
+               'block_lr_zero_threshold': rng.choice([None, 0.2]), 'block_dims': dims, 'block_alphas': values([0.5, 1, 4]),
+               'conv_dim': rng.choice([None, 3]), 'conv_block_dims': values([0, 1, 4]),
+               'loraplus_unet_lr_ratio': rng.choice([None, 3]), 'loraplus_text_encoder_lr_ratio': rng.choice([None, 0, 2])}
+    network['conv_block_alphas'] = values([1, 2.5]) if network['conv_block_dims'] else None
+    if not (dims or network['down_lr_weight'] or network['up_lr_weight'] or network['mid_lr_weight']):
+        network['mid_lr_weight'] = '0.5'
+    return network
 
 
 def drawn(seed):
@@ -167,6 +202,10 @@ def drawn(seed):
             case['max_grad_norm'] = rng.choice([1.0, 0.1, 0.0])
             case['train_te'], case['train_unet'] = rng.choice([(True, True), (True, True), (False, True), (True, False)])
             case['token_rows'] = rng.choice([1, 1, 2, 3])
+        if name == 'sd15_lora_blocks':
+            case['network'] = merged(case['network'], _blocks(rng))
+            case['args'] = {'scale_weight_norms': rng.choice([None, 0.05, 0.5])}
+            case['accum'] = rng.choice([1, 2])
         if name == 'sd15_lora_vpred_zsnr':
             case['args'] = rng.choice([
                 {'v_parameterization': True, 'zero_terminal_snr': True, 'min_snr_gamma': 5.0},
@@ -181,4 +220,13 @@ def drawn(seed):
             case['args'] = {'loss_type': rng.choice(['huber', 'smooth_l1', 'l1']),
                             'huber_schedule': rng.choice(['snr', 'exponential', 'constant']),
                             'huber_c': rng.choice([0.1, 0.3]), 'huber_scale': rng.choice([1.0, 1.5])}
-    return merged(DEFAULT, shapes)
+    result = merged(DEFAULT, shapes)
+    own = random.Random(f'optim {seed}')
+    steps = own.randint(8, 30)
+    result['optim'] = {'is_drawn': True, 'steps': steps, 'kept': [1, steps], 'codes': own.randint(300, 2000), 'parameters': {
+        'w2': [own.randint(1, 9), own.randint(1, 12)], 'w4': [own.randint(1, 5), own.randint(1, 4), 3, own.randint(1, 3)],
+        'b1': [own.randint(1, 40)], 's0': [], 'big': [own.randint(50, 90), own.randint(83, 110)]}}
+    if 13 + 3 * (len(mult) - 1) + shapes['sd15']['unet']['num_res_blocks'] > 24:
+        del result['training']['sd15_lora_blocks']  # the reference counts past its 25 blocks on such a U-Net and ends
+    families = merged(family_shapes.named('default'), family_shapes.drawn(seed))
+    return merged(result, families)

@@ -27,13 +27,16 @@ def make_inputs(model, case, generator):
     batch, height, width = case['sample']
     size = (batches, batch, model.shape['vae']['z_channels'], height, width)
     rows = case.get('token_rows', 1)
-    ids = torch.stack([model.token_rows(batch * rows, generator) for _ in range(batches)])
+    words = [model.token_inputs(batch * rows, generator) for _ in range(batches)]
+    ids = {name: torch.stack([one[name] for one in words]) for name in words[0]}
     inputs = {
         'latents': torch.randn(size, generator=generator) * 4, 'noise': torch.randn(size, generator=generator),
         'timesteps': torch.randint(0, 1000, size[:2], generator=generator),
-        'input_ids': ids if rows == 1 else ids.view(batches, batch, rows, -1),
+        **{name: value if rows == 1 else value.view(batches, batch, rows, -1) for name, value in ids.items()},
         'loss_weights': torch.tensor(case.get('loss_weights', [1.0]) * batch)[:batch].repeat(batches, 1),
     }
+    sizes = [model.sizes(batch, generator) for _ in range(batches)]
+    inputs.update({name: torch.stack([one[name] for one in sizes]) for name in sizes[0]})
     if case['args'].get('noise_offset'):
         inputs['noise_offset_random'] = torch.randn(*size[:3], 1, 1, generator=generator)
     if case['args'].get('ip_noise_gamma'):
@@ -47,18 +50,12 @@ class Trainer:
     """One run of a case. `attention` "sdpa" takes the U-Net's other attention kernel."""
 
     def __init__(self, model, case, inputs, attention='plain'):
-        import train_network
-        from library import strategy_sd
         self.model, self.case, self.inputs = model, case, inputs
         self.args = arguments_of(case)
-        self.trainer = train_network.NetworkTrainer()
-        self.trainer.vae_scale_factor = 0.18215
+        self.trainer, self.encoding, self.tokenizing = model.make_trainer(self.args)
+        self.trainer.vae_scale_factor = model.latent_scale
         self.scheduler = self.trainer.get_noise_scheduler(self.args, torch.device('cpu'))
-        self.encoding = strategy_sd.SdTextEncodingStrategy(self.args.clip_skip)
-        end = model.text.config.eos_token_id
-        self.tokenizing = SimpleNamespace(tokenizer=SimpleNamespace(
-            model_max_length=model.text.config.max_position_embeddings, pad_token_id=end, eos_token_id=end))
-        self.accelerator = SimpleNamespace(device=torch.device('cpu'), autocast=ExitStack)
+        self.accelerator = SimpleNamespace(device=torch.device('cpu'), autocast=ExitStack, unwrap_model=lambda part: part)
         model.unet.set_use_sdpa(attention == 'sdpa')
         self.network = make_network(model, case['network'])
 
@@ -74,10 +71,14 @@ class Trainer:
         options = {'weight_decay': 0.01, **case.get('opt', {})}
         self.optimizer = torch.optim.AdamW(groups, lr=case['lr'], **options)
 
+    def encoders(self):
+        return self.model.text if isinstance(self.model.text, list) else [self.model.text]
+
     def loss(self, index):
         row = {name: value[index] for name, value in self.inputs.items()}
-        ids = row['input_ids'] if row['input_ids'].dim() == 3 else row['input_ids'][:, None]
-        batch = {'latents': row['latents'], 'input_ids_list': [ids], 'loss_weights': row['loss_weights'],
+        ids = [row[name] if row[name].dim() == 3 else row[name][:, None] for name in ('input_ids', 'input_ids2') if name in row]
+        sizes = {name: value for name, value in row.items() if name.endswith(('_sizes_hw', 'crop_top_lefts'))}
+        batch = {'latents': row['latents'], 'input_ids_list': ids, 'loss_weights': row['loss_weights'], **sizes,
                  'captions': None, 'alpha_masks': row['alpha_masks_u8'].float() / 255 if 'alpha_masks_u8' in row else None}
         drawn = [row['noise']] + ([row['ip_noise_random']] if 'ip_noise_random' in row else [])
         from library import train_util
@@ -86,7 +87,7 @@ class Trainer:
             stack.enter_context(mock.patch.object(torch, 'randn', mock.Mock(side_effect=[row.get('noise_offset_random')])))
             stack.enter_context(mock.patch.object(train_util, 'get_timesteps', lambda *_: row['timesteps']))
             return self.trainer.process_batch(
-                batch, [self.model.text], self.model.unet, self.network, self.model.vae, self.scheduler, torch.float32,
+                batch, self.encoders(), self.model.unet, self.network, self.model.vae, self.scheduler, torch.float32,
                 torch.float32, self.accelerator, self.args, self.encoding, self.tokenizing, is_train=True,
                 train_text_encoder=self.case['train_te'], train_unet=self.case['train_unet'])
 
@@ -99,14 +100,21 @@ class Trainer:
                 loss = self.loss(step * accum + micro)
                 (loss / accum).backward()
                 row.append(loss.item())
+                if micro + 1 < accum:
+                    self.limit_norms()
             parameters = [p for group in self.optimizer.param_groups for p in group['params']]
             if step == 0:
                 first = {name: p.grad.clone() for name, p in self.network.named_parameters() if p.grad is not None}
             norms.append(torch.nn.utils.clip_grad_norm_(parameters, most if most > 0 else float('inf')).item())
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
+            self.limit_norms()
             losses.append(row[0] if accum == 1 else row)
         return losses, norms, first
+
+    def limit_norms(self):
+        if self.args.scale_weight_norms:
+            self.network.apply_max_norm_regularization(self.args.scale_weight_norms, torch.device('cpu'))
 
     def stop(self):
         for lora in self.network.text_encoder_loras + self.network.unet_loras:
@@ -153,12 +161,13 @@ def write_case(folder, name, model, case, seed):
     settings = {key: case[key] for key in known if key in case}
     settings['args'] = {key: value for key, value in case['args'].items() if value is not None}
     write_json(folder / f'{name}.json', {
-        'kind': 'lora', 'arch': 'sd15', **settings, 'losses': losses, 'grad_norms_before_clipping': norms,
+        'kind': 'lora', 'arch': model.name, **settings, 'losses': losses, 'grad_norms_before_clipping': norms,
         'lr_scheduler': 'constant', 'optimizer': 'torch.optim.AdamW', 'observed_spread': spread(*results), 'metadata': metadata})
 
 
 def write(folder, cases, model, seed):
     folder.mkdir(parents=True, exist_ok=True)
     for number, (name, case) in enumerate(cases.items()):
-        write_case(folder, name, model, case, seed + number)
+        if name.startswith(model.name + '_'):
+            write_case(folder, name, model, case, seed + number)
     model.unet.set_use_sdpa(False)

@@ -69,8 +69,16 @@ Generator::Generator(models::DiffusionModel& model, GeneratorOptions options)
     throw base::Error(base::ErrorCode::Config,
                       "pictures of flow-matching models (family " + info.family + ") are not supported yet");
   }
+  const std::string& table = options_.sampler.noise_table;
   // Only velocity models can start at pure noise: there the noise says nothing of the picture.
-  const bool is_zero_terminal = info.zero_terminal_snr && info.objective == models::Objective::Velocity;
+  const bool is_velocity = info.objective == models::Objective::Velocity;
+  if (table == "zero_terminal" && !is_velocity) {
+    throw base::Error(
+        base::ErrorCode::Config,
+        "sample_noise_table = zero_terminal: only models that predict v can start at pure noise, and this "
+        "one predicts the noise; leave it out");
+  }
+  const bool is_zero_terminal = table == "zero_terminal" || (table != "plain" && info.zero_terminal_snr && is_velocity);
   alphas_cumprod_ = noise::DiffusionTable({.zero_terminal_snr = is_zero_terminal}).alphas_cumprod().to(at::kCPU);
 }
 
@@ -176,6 +184,10 @@ models::Conditioning Generator::text_states(const std::vector<Item>& items) cons
     }
     joined.*member = at::cat(rows, 0);
   }
+  // Of families with size conditioning: a picture of its own size, not cut.
+  const auto height = static_cast<float>(items.front().request.height_px);
+  const auto width = static_cast<float>(items.front().request.width_px);
+  joined.sizes = at::tensor({height, width, 0.0F, 0.0F, height, width}).repeat({joined.context.size(0), 1});
   return joined;
 }
 

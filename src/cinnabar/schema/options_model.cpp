@@ -30,6 +30,22 @@ std::vector<Option> model_options() {
        .label = "v-prediction",
        .help = "The base model predicts the velocity. Needed only when the file does not say so; a disagreement is "
                "reported."},
+      {.name = "v2",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Expert,
+       .label = "SD 2",
+       .help = "Says that the base model is Stable Diffusion 2. Not needed: the family is found from the file, and a "
+               "disagreement is reported."},
+      {.name = "sdscripts_text_projection",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Expert,
+       .label = "Text projection of sd-scripts",
+       .help = "SDXL single files: uses the projection of pooled text as sd-scripts does, transposed against what "
+               "open_clip stored and image programs use. For comparison with models trained there."},
       {.name = "clip_skip",
        .type = Type::Int,
        .range = {{1, 12}},
@@ -37,7 +53,8 @@ std::vector<Option> model_options() {
        .group = group,
        .level = Level::Advanced,
        .label = "CLIP skip",
-       .help = "Takes the text encoder's n-th last layer, followed by its final norm; 1 is the last one."},
+       .help = "Takes the text encoder's n-th last layer, followed by its final norm; 1 is the last one. No effect "
+               "on SDXL."},
       {.name = "max_token_length",
        .type = Type::Int,
        .choices = {"75", "150", "225"},

@@ -1,7 +1,9 @@
 #include "cinnabar/train/text_states.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -15,29 +17,49 @@ namespace {
 constexpr const char* kVersion = "text-1";
 constexpr size_t kFillBatch = 16;
 
+// What is kept of the text side, and its names in caches.
+constexpr std::array<std::pair<const char*, at::Tensor models::Conditioning::*>, 3> kMembers{
+    {{"context", &models::Conditioning::context},
+     {"pooled", &models::Conditioning::pooled},
+     {"mask", &models::Conditioning::mask}}};
+
 }  // namespace
 
 TextStates::TextStates(models::DiffusionModel& model, const TextStatesOptions& options)
     : model_(model), options_(options), store_(options.is_trained ? "" : options.folder, "text") {}
 
 std::string TextStates::key(const std::string& caption) const {
-  return base::sha256_hex(std::string(kVersion) + "|" + options_.model_hash + "|" +
-                          std::to_string(options_.text.max_token_length) + "|" +
-                          std::to_string(options_.text.clip_skip) + "|" + caption);
-}
-
-at::Tensor TextStates::stored(const std::string& caption) const {
-  return tensor::copy(store_.get(key(caption)).at("context"));
+  return base::sha256_hex(
+      std::string(kVersion) + "|" + options_.model_hash + "|" + std::to_string(options_.text.max_token_length) + "|" +
+      std::to_string(options_.text.clip_skip) + (options_.text.is_weighted ? "|weighted|" : "|") + caption);
 }
 
 void TextStates::store(const std::vector<std::string>& captions) {
   const at::NoGradGuard no_grad;
   const auto conditioning = model_.encode_text(model_.tokenize(captions, options_.text), options_.text);
-  const at::Tensor context = conditioning.context.to(at::kCPU).contiguous();
   for (size_t i = 0; i < captions.size(); ++i) {
-    const at::Tensor one = context[static_cast<int64_t>(i)].contiguous();
-    store_.put(key(captions[i]), {{"context", tensor::view_of(one)}});
+    std::vector<at::Tensor> kept;
+    data::CachedTensors entry;
+    for (const auto& [name, member] : kMembers) {
+      const at::Tensor& all = conditioning.*member;
+      if (!all.defined()) continue;
+      kept.push_back(all[static_cast<int64_t>(i)].to(at::kCPU).contiguous());
+      entry[name] = tensor::view_of(kept.back());
+    }
+    store_.put(key(captions[i]), entry);
   }
+}
+
+void TextStates::put(const std::string& caption, const models::Conditioning& states) {
+  CINNABAR_ASSERT(options_.folder.empty());
+  std::vector<at::Tensor> kept;
+  data::CachedTensors entry;
+  for (const auto& [name, member] : kMembers) {
+    if (!(states.*member).defined()) continue;
+    kept.push_back((states.*member).to(at::kCPU).contiguous());
+    entry[name] = tensor::view_of(kept.back());
+  }
+  store_.put(key(caption), entry);
 }
 
 void TextStates::fill(const std::vector<std::string>& captions, base::EventSink& events,
@@ -68,10 +90,15 @@ models::Conditioning TextStates::of(const std::vector<std::string>& captions) {
     return model_.encode_text(model_.tokenize(captions, options_.text), options_.text);
   }
   if (!missing.empty()) store(missing);
-  std::vector<at::Tensor> rows;
-  for (const std::string& caption : captions) rows.push_back(stored(caption));
   models::Conditioning result;
-  result.context = at::stack(rows);
+  for (const auto& [name, member] : kMembers) {
+    std::vector<at::Tensor> rows;
+    for (const std::string& caption : captions) {
+      const data::CachedTensors entry = store_.get(key(caption));
+      if (const auto found = entry.find(name); found != entry.end()) rows.push_back(tensor::copy(found->second));
+    }
+    if (rows.size() == captions.size()) result.*member = at::stack(rows);
+  }
   return result;
 }
 

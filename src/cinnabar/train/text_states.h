@@ -27,10 +27,11 @@ class TextStates {
   // Encodes all captions that are not known yet; for data sets whose captions do not vary. `is_stopped` ends it early.
   void fill(const std::vector<std::string>& captions, base::EventSink& events, const std::function<bool()>& is_stopped);
   models::Conditioning of(const std::vector<std::string>& captions);
+  // States of one caption that come from elsewhere, without the batch dimension; not for a folder on disk.
+  void put(const std::string& caption, const models::Conditioning& states);
 
  private:
   std::string key(const std::string& caption) const;
-  at::Tensor stored(const std::string& caption) const;
   void store(const std::vector<std::string>& captions);
 
   models::DiffusionModel& model_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cinnabar/models/sd/block_names.h"
+#include "cinnabar/models/sd/ema_names.h"
 
 namespace cinnabar::models::sd {
 
@@ -36,7 +37,7 @@ NamedViews vae_from_diffusers(const NamedViews& views) {
 
 }  // namespace
 
-NamedViews picture_views(const formats::Checkpoint& checkpoint) {
+NamedViews picture_views(const formats::Checkpoint& checkpoint, std::vector<std::string>& notes) {
   NamedViews all;
   if (is_diffusers(checkpoint)) {
     const NamedViews unet = views_below(checkpoint, "unet.");
@@ -44,7 +45,14 @@ NamedViews picture_views(const formats::Checkpoint& checkpoint) {
     add_views(all, kVaePrefix, vae_from_diffusers(views_below(checkpoint, "vae.")));
     return all;
   }
-  add_views(all, kUNetPrefix, views_below(checkpoint, kUNetPrefix));
+  if (checkpoint.has_prefix(kUNetPrefix)) {
+    add_views(all, kUNetPrefix, views_below(checkpoint, kUNetPrefix));
+  } else {
+    for (const auto& [name, view] : views_below(checkpoint, kEmaPrefix)) {
+      all.emplace(kUNetPrefix + dotted_unet_name(name), view);
+    }
+    if (!all.empty()) notes.push_back("the file has averaged weights (model_ema) of the U-Net alone; these are used");
+  }
   add_views(all, kVaePrefix, views_below(checkpoint, kVaePrefix));
   return all;
 }
@@ -79,6 +87,10 @@ NamedViews vae_views(const formats::Checkpoint& checkpoint) {
     }
   }
   return all;
+}
+
+bool has_unet(const formats::Checkpoint& checkpoint) {
+  return checkpoint.has_prefix(kUNetPrefix) || checkpoint.has_prefix(kEmaPrefix);
 }
 
 bool is_diffusers(const formats::Checkpoint& checkpoint) { return checkpoint.has_prefix("unet."); }

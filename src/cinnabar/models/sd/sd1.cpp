@@ -21,7 +21,7 @@ ModelInfo sd1_info() {
 }
 
 bool recognises(const formats::Checkpoint& checkpoint) {
-  if (checkpoint.has_prefix(kTextPrefix) && checkpoint.has_prefix(kUNetPrefix)) return true;
+  if (checkpoint.has_prefix(kTextPrefix) && has_unet(checkpoint)) return true;
   return is_diffusers(checkpoint) && checkpoint.has_prefix("text_encoder.") &&
          !checkpoint.has_prefix("text_encoder_2.") && has_convolution_projection(checkpoint);
 }
@@ -37,7 +37,7 @@ SdText text_of(int64_t end_token) { return {.end_token = end_token, .file_prefix
 std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, const LoadOptions& options) {
   const std::string file = checkpoint.path().string();
   ModelInfo info = sd1_info();
-  NamedViews views = picture_views(checkpoint);
+  NamedViews views = picture_views(checkpoint, info.notes);
   add_views(views, kTextPrefix,
             text_views(checkpoint, is_diffusers(checkpoint) ? "text_encoder." : kTextPrefix, info.notes));
   const SideSettings settings(checkpoint.side_json(), file);

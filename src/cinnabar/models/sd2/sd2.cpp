@@ -40,7 +40,7 @@ SdText text_of(int64_t end_token) {
 }
 
 bool recognises(const formats::Checkpoint& checkpoint) {
-  if (checkpoint.has_prefix(kTextPrefix) && checkpoint.has_prefix(kUNetPrefix)) return true;
+  if (checkpoint.has_prefix(kTextPrefix) && has_unet(checkpoint)) return true;
   return is_diffusers(checkpoint) && checkpoint.has_prefix("text_encoder.") &&
          !checkpoint.has_prefix("text_encoder_2.") && !has_convolution_projection(checkpoint);
 }
@@ -58,7 +58,7 @@ int64_t used_layers(int64_t layers, const SideSettings& settings, const std::str
 }
 
 NamedViews all_views(const formats::Checkpoint& checkpoint, const SideSettings& settings, ModelInfo& info) {
-  NamedViews views = picture_views(checkpoint);
+  NamedViews views = picture_views(checkpoint, info.notes);
   if (is_diffusers(checkpoint)) {
     add_views(views, kTextPrefix, text_views(checkpoint, "text_encoder.", info.notes));
     return views;

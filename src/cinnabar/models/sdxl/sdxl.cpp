@@ -33,7 +33,7 @@ ModelInfo sdxl_info() {
 }
 
 bool recognises(const formats::Checkpoint& checkpoint) {
-  if (checkpoint.has_prefix(kText2Prefix) && checkpoint.has_prefix(sd::kUNetPrefix)) return true;
+  if (checkpoint.has_prefix(kText2Prefix) && sd::has_unet(checkpoint)) return true;
   return sd::is_diffusers(checkpoint) && checkpoint.has_prefix("text_encoder.") &&
          checkpoint.has_prefix("text_encoder_2.");
 }
@@ -48,7 +48,7 @@ struct Source {
 };
 
 Source read_source(const formats::Checkpoint& checkpoint, ModelInfo& info) {
-  Source source{.views = sd::picture_views(checkpoint)};
+  Source source{.views = sd::picture_views(checkpoint, info.notes)};
   const bool is_folder = sd::is_diffusers(checkpoint);
   add_views(source.views, kText1Prefix,
             sd::text_views(checkpoint, is_folder ? "text_encoder." : kText1Prefix, info.notes));
