@@ -80,7 +80,7 @@ AdapterSet::AdapterSet(const std::string& kind, const std::vector<models::Adapte
   for (const models::AdapterTarget& target : targets) {
     if (!is_trained(target, options)) continue;
     attach(target,
-           factory.create({target.name, target.is_extended, *target.layer, options_, context_, rank_of(target)}));
+           factory.create({target.name, target.is_extended, *target.layer, options_, context_, block_rank(target)}));
   }
   if (items_.empty())
     throw base::Error(base::ErrorCode::Config, "no layer of the model takes an adapter of the kind \"" + kind + "\"");
@@ -140,23 +140,14 @@ void AdapterSet::read_targets(const std::vector<models::AdapterTarget>& targets)
   notes_.insert(notes_.end(), blocks_->notes.begin(), blocks_->notes.end());
 }
 
-// As in the reference tool: convolutions larger than 1x1 take conv_dim, everything else network_dim, also in the layers
-// that conv_dim adds; blocks only have a say in the U-Net.
-std::optional<LayerRank> AdapterSet::rank_of(const models::AdapterTarget& target) const {
+std::optional<LayerRank> AdapterSet::block_rank(const models::AdapterTarget& target) const {
+  if (!blocks_ || is_text(target.part)) return std::nullopt;
+  const std::optional<size_t> block = block_of(target.name, blocks_->layout);
+  if (!block) return std::nullopt;
   const bool is_large = target.layer->shape().kernel > 1;
-  const std::optional<size_t> block =
-      blocks_ && !is_text(target.part) ? block_of(target.name, blocks_->layout) : std::nullopt;
-  const bool has_convolutions = options_.conv_dim || (blocks_ && !blocks_->conv_ranks.empty());
-  if (target.is_extended && !has_convolutions) return std::nullopt;
-  LayerRank rank{options_.network_dim, options_.network_alpha};
-  if (block) {
-    if (is_large && blocks_->conv_ranks.empty()) return std::nullopt;
-    rank = is_large ? blocks_->conv_ranks[*block] : blocks_->ranks[*block];
-  } else if (is_large) {
-    if (!options_.conv_dim) return std::nullopt;
-    rank = {*options_.conv_dim, options_.conv_alpha};
-  }
-  return rank.rank > 0 ? std::optional(rank) : std::nullopt;
+  const bool has_convolutions = !blocks_->conv_ranks.empty();
+  if ((target.is_extended || is_large) && !has_convolutions) return LayerRank{.rank = 0};
+  return is_large ? blocks_->conv_ranks[*block] : blocks_->ranks[*block];
 }
 
 void AdapterSet::attach(const models::AdapterTarget& target, std::shared_ptr<LayerAdapter> adapter) {

@@ -120,7 +120,7 @@ class AdapterSet {
   AdapterSet();
   void attach(const models::AdapterTarget& target, std::shared_ptr<LayerAdapter> adapter);
   void read_targets(const std::vector<models::AdapterTarget>& targets);
-  std::optional<LayerRank> rank_of(const models::AdapterTarget& target) const;
+  std::optional<LayerRank> block_rank(const models::AdapterTarget& target) const;
   // The group of a parameter, without LoRA+: its label and rate.
   std::pair<std::string, double> group_of(const NamedParameter& parameter, const PartRates& rates) const;
 

@@ -52,10 +52,13 @@ struct LayerRequest {
   const nn::Layer& layer;
   const AdapterOptions& options;
   std::shared_ptr<const StepContext> context;  // never null
-  // For create: what the options give to this layer; nothing leaves it alone, for instance a convolution without
-  // conv_dim.
-  std::optional<LayerRank> rank{};
+  // What block_dims and the rates of blocks give to this layer, over the general options; rank 0: no adapter.
+  std::optional<LayerRank> block_rank{};
 };
+
+// What the layer gets; nothing leaves it alone. As in the reference tool: convolutions larger than 1x1 take conv_dim,
+// everything else network_dim, also in the layers that conv_dim adds.
+std::optional<LayerRank> rank_of(const LayerRequest& request);
 
 struct AdapterFactory {
   std::string kind;  // the first of its names

@@ -208,8 +208,9 @@ class LoRA : public LayerAdapter {
 };
 
 std::shared_ptr<LayerAdapter> create(const LayerRequest& request) {
-  if (!request.rank) return nullptr;
-  auto adapter = std::make_shared<LoRA>(request, *request.rank);
+  const std::optional<LayerRank> rank = rank_of(request);
+  if (!rank) return nullptr;
+  auto adapter = std::make_shared<LoRA>(request, *rank);
   adapter->initialise(request.options.seed);
   return adapter;
 }
