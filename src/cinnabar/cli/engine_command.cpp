@@ -32,7 +32,9 @@ int write_config_file(const schema::Schema& schema, const schema::Config& config
   return 0;
 }
 
-int run_and_show(const schema::Schema& schema, const schema::Config& config) {
+}  // namespace
+
+int run_config(const schema::Schema& schema, const schema::Config& config, const std::string& parent) {
   const bool is_json = config.values.flag("json");
   EventView view(std::cout, std::cerr, {.is_terminal = ::isatty(STDOUT_FILENO) == 1});
   for (const std::string& notice : config.notices) view.print("note: " + notice);
@@ -50,20 +52,18 @@ int run_and_show(const schema::Schema& schema, const schema::Config& config) {
             view.print(count == 1 ? "Finishing the step and saving. Interrupt again to end at once."
                                   : "Ending at once.");
           }};
-  const jobs::RunOutcome outcome = jobs::run(schema, config, jobs::find_engine(), workspace, handlers);
+  const jobs::RunOutcome outcome = jobs::run(schema, config, jobs::find_engine(), workspace, handlers, parent);
   view.finish();
   if (!outcome.message.empty())
     std::cerr << "cinnabar: " << outcome.message << "\nRecord of the run: " << outcome.record.string() << "\n";
   return outcome.exit_status;
 }
 
-}  // namespace
-
 int run_engine_command(const std::string& command, const schema::Schema& schema,
                        const std::vector<std::string>& words) {
   const schema::Config config = schema::read_config(schema, command, words);
   if (config.values.flag("output_config")) return write_config_file(schema, config);
-  return run_and_show(schema, config);
+  return run_config(schema, config);
 }
 
 }  // namespace cinnabar::cli

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "cinnabar/base/process.h"
 #include "cinnabar/jobs/line_reader.h"
 #include "cinnabar/jobs/run_folder.h"
+#include "cinnabar/jobs/run_record.h"
+#include "cinnabar/jobs/run_recorder.h"
 
 namespace cinnabar::jobs {
 
@@ -24,6 +27,8 @@ using nlohmann::ordered_json;
 
 constexpr int kEventsFd = 3;
 constexpr size_t kKeptLines = 12;
+// After the engine is gone, for the store of runs and the hashes of the last files.
+constexpr std::chrono::seconds kRecorderPatience(2);
 
 // Takes signals out of their handlers and into a descriptor, for as long as it lives.
 class SignalQueue {
@@ -54,10 +59,24 @@ class SignalQueue {
   base::Descriptor fd_;
 };
 
+// Notes when an event came, which the engine leaves out, and keeps it.
+void record_event(ordered_json& event, const RunFolder& folder) {
+  event["time"] = now_s();
+  folder.append_event(event.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+}
+
+void tell_warnings(RunRecorder& recorder, const RunFolder& folder, const RunHandlers& handlers) {
+  for (const std::string& text : recorder.take_warnings()) {
+    ordered_json event = {{"type", "warning"}, {"text", text}};
+    record_event(event, folder);
+    if (handlers.event) handlers.event(event);
+  }
+}
+
 class Run {
  public:
-  Run(const schema::Config& config, const RunFolder& folder, const RunHandlers& handlers)
-      : config_(config), folder_(folder), handlers_(handlers) {}
+  Run(const schema::Config& config, const RunFolder& folder, const RunHandlers& handlers, RunRecorder& recorder)
+      : config_(config), folder_(folder), handlers_(handlers), recorder_(recorder) {}
 
   RunOutcome execute(const Engine& engine) {
     const SignalQueue signals;
@@ -96,13 +115,14 @@ class Run {
         for (const std::string& line : output_lines.take()) on_output(line);
       }
       if (waits[2].revents != 0) on_signals(worker, signals.take());
+      tell_warnings(recorder_, folder_, handlers_);
     }
   }
 
   void on_event(const std::string& line) {
-    const ordered_json event = ordered_json::parse(line, nullptr, false);
+    ordered_json event = ordered_json::parse(line, nullptr, false);
     if (!event.is_object() || !event.contains("type") || !event["type"].is_string()) return on_output(line);
-    folder_.append_event(line);
+    record_event(event, folder_);
     const std::string type = event["type"].get<std::string>();
     if (type == "saved" && event.contains("path")) saved_.push_back(event.value("path", ""));
     if (type == "error") error_ = event;
@@ -172,6 +192,7 @@ class Run {
   const schema::Config& config_;
   const RunFolder& folder_;
   const RunHandlers& handlers_;
+  RunRecorder& recorder_;
   std::vector<std::string> saved_;
   std::vector<std::string> last_lines_;
   std::optional<ordered_json> error_;
@@ -179,32 +200,67 @@ class Run {
   int signals_ = 0;
 };
 
-std::string state_json(const schema::Config& config, const std::string& state, const RunOutcome* outcome) {
-  ordered_json json = {{"command", config.command}, {"state", state}};
-  if (outcome != nullptr) {
-    json["exit_status"] = outcome->exit_status;
-    json["saved"] = outcome->saved;
-    if (!outcome->message.empty()) json["message"] = outcome->message;
+std::string version_of(const Engine& engine) {
+  try {
+    return torch_version(engine.torch);
+  } catch (const base::Error&) {
+    return "unknown";
   }
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+RunRecord first_record(const schema::Config& config, const Engine& engine, const RunFolder& folder,
+                       const std::string& name, const std::string& parent) {
+  RunRecord record;
+  record.folder = folder.path().filename().string();
+  record.id = run_id(record.folder);
+  record.name = name;
+  record.command = config.command;
+  record.state = "running";
+  record.started = now_s();
+  record.program_version = CINNABAR_VERSION;
+  record.libtorch = version_of(engine);
+  std::error_code error;
+  record.work_folder = std::filesystem::current_path(error).string();
+  record.parent = parent;
+  record.process = this_process();
+  return record;
+}
+
+void write_outcome(RunRecord record, const RunOutcome& outcome, const RunFolder& folder) {
+  record.state = outcome.exit_status == 0 ? "done" : outcome.exit_status == 130 ? "interrupted" : "failed";
+  record.ended = now_s();
+  record.exit_status = outcome.exit_status;
+  record.message = outcome.message;
+  record.saved = outcome.saved;
+  try {
+    folder.write_state(record_json(record));
+  } catch (const base::Error& error) {
+    // The run itself is over; its outcome must reach the user all the same.
+    base::log_warning(error.message());
+  }
 }
 
 }  // namespace
 
 RunOutcome run(const schema::Schema& schema, const schema::Config& config, const Engine& engine,
-               const std::filesystem::path& workspace, const RunHandlers& handlers) {
-  const std::string name = config.values.maybe_text("output_name").value_or("");
-  const RunFolder folder(workspace, name.empty() || name == "last" ? config.command : name);
+               const std::filesystem::path& workspace, const RunHandlers& handlers, const std::string& parent) {
+  const std::string given = config.values.maybe_text("output_name").value_or("");
+  const std::string name = given.empty() || given == "last" ? config.command : given;
+  const RunFolder folder(workspace, name);
   folder.write_config(schema, config);
-  folder.write_state(state_json(config, "running", nullptr));
-  const RunOutcome outcome = Run(config, folder, handlers).execute(engine);
-  const char* state = outcome.exit_status == 0 ? "done" : outcome.exit_status == 130 ? "interrupted" : "failed";
+  const RunRecord record = first_record(config, engine, folder, name, parent);
+  folder.write_state(record_json(record));
+  RunRecorder recorder(std::filesystem::absolute(workspace), folder.path());
+  RunOutcome outcome;
   try {
-    folder.write_state(state_json(config, state, &outcome));
+    outcome = Run(config, folder, handlers, recorder).execute(engine);
   } catch (const base::Error& error) {
-    // The run itself is over; its outcome must reach the user all the same.
-    base::log_warning(error.message());
+    write_outcome(record, {.exit_status = base::exit_status(error.code()), .message = error.message()}, folder);
+    throw;
   }
+  write_outcome(record, outcome, folder);
+  recorder.finish(kRecorderPatience);
+  tell_warnings(recorder, folder, handlers);
   return outcome;
 }
 

@@ -27,8 +27,10 @@ struct RunOutcome {
 
 // Makes the run record, starts `engine`'s worker in a process group of its own and waits for it. SIGINT, SIGTERM and
 // SIGHUP of this process are taken over meanwhile: the first lets the worker finish the step and save, the second ends
-// it at once. Call from the main thread. Throws Error when the run could not be started.
+// it at once. Call from the main thread. `parent`: id of the run that this one continues. The store of runs is written
+// meanwhile (run_recorder.h); what is wrong with it comes as warning events. Throws Error when the run could not be
+// started.
 RunOutcome run(const schema::Schema& schema, const schema::Config& config, const Engine& engine,
-               const std::filesystem::path& workspace, const RunHandlers& handlers);
+               const std::filesystem::path& workspace, const RunHandlers& handlers, const std::string& parent = {});
 
 }  // namespace cinnabar::jobs

@@ -51,8 +51,11 @@ fs::path default_workspace() {
                     "no place for run records: neither XDG_DATA_HOME nor HOME is set; give --workspace FOLDER");
 }
 
+fs::path runs_folder(const fs::path& workspace) { return workspace / "runs"; }
+fs::path bin_folder(const fs::path& workspace) { return workspace / "bin"; }
+
 RunFolder::RunFolder(const fs::path& workspace, const std::string& name) {
-  const fs::path runs = fs::absolute(workspace) / "runs";
+  const fs::path runs = runs_folder(fs::absolute(workspace));
   std::error_code error;
   fs::create_directories(runs, error);
   if (error) {
@@ -62,6 +65,8 @@ RunFolder::RunFolder(const fs::path& workspace, const std::string& name) {
   const std::string base_name = time_text() + "-" + folder_name(name);
   for (int attempt = 1; attempt <= 1000; ++attempt) {
     path_ = runs / (attempt == 1 ? base_name : base_name + "-" + std::to_string(attempt));
+    // The id of a run follows from the name of its folder, so one in the bin keeps its name for itself.
+    if (fs::exists(bin_folder(fs::absolute(workspace)) / path_.filename(), error)) continue;
     if (::mkdir(path_.c_str(), 0700) == 0) return;
     if (errno != EEXIST) break;
   }

@@ -12,6 +12,10 @@ namespace cinnabar::jobs {
 // $XDG_DATA_HOME/cinnabar, or ~/.local/share/cinnabar. Throws Error{Io} when neither variable is set.
 std::filesystem::path default_workspace();
 
+// WORKSPACE/runs, and WORKSPACE/bin for the folders of runs that were removed.
+std::filesystem::path runs_folder(const std::filesystem::path& workspace);
+std::filesystem::path bin_folder(const std::filesystem::path& workspace);
+
 class RunFolder {
  public:
   // Makes WORKSPACE/runs/TIME-NAME, mode 0700, never an existing one. Throws Error{Io}, Error{OutOfSpace}.
@@ -25,7 +29,7 @@ class RunFolder {
   // Appends a line to events.jsonl or engine.log. Best effort: a full disk must not end a run that could still save.
   void append_event(std::string_view line) const noexcept { append("events.jsonl", line); }
   void append_log(std::string_view line) const noexcept { append("engine.log", line); }
-  // run.json: {"command", "state", "exit_status", ...}, replaced as a whole.
+  // run.json (run_record.h), replaced as a whole.
   void write_state(const std::string& json) const;
 
  private:

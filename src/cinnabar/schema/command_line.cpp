@@ -99,7 +99,12 @@ class Reader {
   void assign_positionals() {
     size_t used = 0;
     for (const Option& option : schema_.options()) {
-      if (option.is_positional && used < positionals_.size()) store(option, {positionals_[used++]});
+      if (!option.is_positional || used == positionals_.size()) continue;
+      // A list takes all that are left.
+      const size_t count = is_list(option) ? positionals_.size() - used : 1;
+      const auto first = positionals_.begin() + static_cast<std::ptrdiff_t>(used);
+      store(option, {first, first + static_cast<std::ptrdiff_t>(count)});
+      used += count;
     }
     for (; used < positionals_.size(); ++used) {
       problems_.add({where_, "", positionals_[used], "not expected here: options are written --NAME VALUE"});
