@@ -50,6 +50,20 @@ TEST_CASE("the_parts_have_no_picture_in_common_and_lose_none") {
   CHECK(std::ranges::count_if(in_rest, [](const auto& path) { return !path.starts_with("2/"); }) == 14);
 }
 
+TEST_CASE("a_picture_of_two_data_sets_is_in_one_part_of_both") {
+  // The second one lacks a picture, as after a fault, so that its shuffle differs.
+  std::vector<data::Dataset> rest = {dataset(10, 0.3), dataset(10, 0.3)};
+  rest[1].samples.erase(rest[1].samples.begin());
+  const std::vector<data::Dataset> taken = data::take_validation(rest, 7);
+  REQUIRE(taken.size() == 2);
+  const auto in_rest = paths(rest);
+  CHECK(std::ranges::none_of(paths(taken), [&](const auto& path) { return in_rest.contains(path); }));
+  // Equal data sets are cut alike.
+  std::vector<data::Dataset> equal = {dataset(10, 0.3), dataset(10, 0.3)};
+  const std::vector<data::Dataset> parts = data::take_validation(equal, 7);
+  CHECK(paths({parts[0]}) == paths({parts[1]}));
+}
+
 TEST_CASE("held_out_pictures_count_once_without_dropouts_or_regularisation") {
   std::vector<data::Dataset> rest = {dataset(10, 0.3)};
   const std::vector<data::Dataset> taken = data::take_validation(rest, 7);

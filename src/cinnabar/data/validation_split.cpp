@@ -35,20 +35,14 @@ void without_dropouts(Dataset& dataset) {
   }
 }
 
-void balance_again(Dataset& dataset) {
-  for (Sample& sample : dataset.samples) {
-    if (sample.is_reg) sample.repeats = dataset.options.subsets.at(sample.subset).num_repeats;
-  }
-  balance_regularisation(dataset.samples);
-  std::erase_if(dataset.samples, [](const Sample& sample) { return sample.repeats == 0; });
-}
-
-Dataset take(Dataset& dataset, uint64_t seed, size_t number) {
+// The same folder at several sizes stands in several data sets. Their parts are chosen alike, so the key of the stream
+// does not know the data set.
+Dataset take(Dataset& dataset, uint64_t seed) {
   const uint64_t own_seed =
       dataset.options.validation_seed ? static_cast<uint64_t>(*dataset.options.validation_seed) : seed;
   std::set<size_t> chosen;
   for (size_t subset = 0; subset < dataset.options.subsets.size(); ++subset) {
-    const base::RandomStream random(own_seed, base::Purpose::Validation, number, subset);
+    const base::RandomStream random(own_seed, base::Purpose::Validation, 0, subset);
     for (const size_t index : held_out(dataset, subset, dataset.options.validation_split, random)) chosen.insert(index);
   }
   Dataset taken{.options = dataset.options};
@@ -59,8 +53,23 @@ Dataset take(Dataset& dataset, uint64_t seed, size_t number) {
   }
   for (Sample& sample : taken.samples) sample.repeats = 1;
   dataset.samples = std::move(rest);
-  if (!chosen.empty()) balance_again(dataset);
+  if (!chosen.empty()) balance_regularisation(dataset);
   return taken;
+}
+
+// What is held out of one data set is trained in none.
+void leave_out_of_training(std::vector<Dataset>& datasets, const std::vector<Dataset>& held) {
+  std::set<std::filesystem::path> paths;
+  for (const Dataset& dataset : held) {
+    for (const Sample& sample : dataset.samples) paths.insert(sample.path);
+  }
+  for (Dataset& dataset : datasets) {
+    std::vector<size_t> indices;
+    for (size_t i = 0; i < dataset.samples.size(); ++i) {
+      if (!dataset.samples[i].is_reg && paths.contains(dataset.samples[i].path)) indices.push_back(i);
+    }
+    if (!indices.empty()) remove_samples(dataset, indices);
+  }
 }
 
 }  // namespace
@@ -69,9 +78,10 @@ std::vector<Dataset> take_validation(std::vector<Dataset>& datasets, uint64_t se
   std::vector<Dataset> result;
   for (size_t i = 0; i < datasets.size(); ++i) {
     if (datasets[i].options.validation_split <= 0.0) continue;
-    Dataset taken = take(datasets[i], seed, i);
+    Dataset taken = take(datasets[i], seed);
     if (!taken.samples.empty()) result.push_back(std::move(taken));
   }
+  leave_out_of_training(datasets, result);
   return result;
 }
 

@@ -8,15 +8,17 @@ namespace cinnabar::train {
 void run_cache(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop) {
   schema::Values on_disk = values;
   on_disk.set("cache_latents_to_disk", true);
-  on_disk.set("cache_text_encoder_outputs_to_disk", true);
   events.phase("Reading the data set");
   const std::vector<data::Dataset> datasets = scan_run_data(on_disk, events);
+  // Only now: captions that change are no fault here, they are left to the training.
+  on_disk.set("cache_text_encoder_outputs_to_disk", true);
   LoadedModel base = load_run_model(on_disk, events);
   const CacheRequest request{on_disk, datasets, base, events, stop};
-  cached_latents(request);
+  const std::unique_ptr<data::LatentCache> latents = cached_latents(request);
   cached_text(request, false);
   int64_t pictures = 0;
   for (const data::Dataset& dataset : datasets) pictures += static_cast<int64_t>(dataset.samples.size());
+  pictures -= static_cast<int64_t>(latents->faults().size());
   events.result({{"pictures", pictures}});
 }
 

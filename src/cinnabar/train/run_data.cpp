@@ -55,9 +55,7 @@ void report(const std::vector<data::Dataset>& datasets, const schema::Values& va
   }
   const data::HealthCounts counts = data::health_counts(datasets);
   events.log(data::summary_text(counts));
-  if (const auto folder = values.maybe_text(kRunFolder)) {
-    base::write_file(std::filesystem::path(*folder) / "dataset_report.json", data::health_json(datasets));
-  }
+  write_dataset_report(datasets, values);
   if (!errors.empty()) throw base::Error(base::ErrorCode::Data, "the data set cannot be used:" + errors);
   if (values.flag("strict") && counts.left_out > 0) {
     throw base::Error(
@@ -89,6 +87,12 @@ schema::Values subset_values(const data::DatasetOptions& dataset, const data::Su
 }
 
 }  // namespace
+
+void write_dataset_report(const std::vector<data::Dataset>& datasets, const schema::Values& values) {
+  const auto folder = values.maybe_text(kRunFolder);
+  if (!folder) return;
+  base::write_file(std::filesystem::path(*folder) / "dataset_report.json", data::health_json(datasets));
+}
 
 data::Size size_of(const std::string& text) { return data::size_from(text); }
 

@@ -19,6 +19,10 @@ inline constexpr const char* kRunFolder = "run_folder";
 // left out.
 std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::EventSink& events);
 
+// dataset_report.json in the run's folder, where there is one: after the scan, and again when something was left out
+// later. Throws Error{Io}.
+void write_dataset_report(const std::vector<data::Dataset>& datasets, const schema::Values& values);
+
 // "512" or "512,768".
 data::Size size_of(const std::string& text);
 
