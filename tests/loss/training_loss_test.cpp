@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
+
 #include "cinnabar/loss/training_loss.h"
 
 namespace cinnabar::loss {
@@ -46,6 +48,38 @@ TEST_CASE("weights change each sample by its own SNR") {
                {1.0 + 0.5 * 10.0 / 9.0, 1.0 + 0.5 * 1.25, 2.0});
 }
 
+TEST_CASE("v models have weights of their own") {
+  const auto scaled = values_with("scale_v_pred_loss_like_noise_pred", true);
+  check_losses(TrainingLoss(scaled, tables(true)).per_sample(batch_of_ones()), {0.9, 0.8, 0.5});
+  const auto debiased = values_with("debiased_estimation_loss", true);
+  check_losses(TrainingLoss(debiased, tables(true)).per_sample(batch_of_ones()), {0.1, 0.2, 0.5});
+}
+
+TEST_CASE("weights count an SNR of 1000 at most, min_snr_gamma the whole one") {
+  const at::Tensor snr = at::tensor({4000.0F});
+  const LossTables clean{.alphas_cumprod = snr / (snr + 1.0), .snr = snr, .is_velocity = false};
+  const LossBatch batch{
+      .prediction = at::ones({1, 4, 2, 2}), .target = at::zeros({1, 4, 2, 2}), .timesteps = at::tensor({0}, at::kLong)};
+  check_losses(TrainingLoss(values_with("debiased_estimation_loss", true), clean).per_sample(batch),
+               {1.0 / std::sqrt(1000.0)});
+  check_losses(TrainingLoss(values_with("min_snr_gamma", 5.0), clean).per_sample(batch), {5.0 / 4000.0});
+}
+
+TEST_CASE("huber_c, huber_schedule and huber_scale reach the threshold of the loss") {
+  schema::Values values = values_with("loss_type", std::string("smooth_l1"));
+  const auto loss = [&](double c, const char* schedule, double scale) {
+    values.set("huber_c", c);
+    values.set("huber_schedule", std::string(schedule));
+    values.set("huber_scale", scale);
+    return TrainingLoss(values, tables(false)).per_sample(batch_of_ones())[2].item<double>();
+  };
+  const auto expected = [](double threshold) { return 2.0 * (std::sqrt(1.0 + threshold * threshold) - threshold); };
+  CHECK(loss(0.3, "constant", 2.0) == doctest::Approx(expected(0.6)));
+  CHECK(loss(0.3, "exponential", 2.0) == doctest::Approx(expected(2.0 * std::exp(std::log(0.3) * 2.0 / 1000.0))));
+  // sigma 1 at an SNR of 1; the scale has no influence.
+  CHECK(loss(0.3, "snr", 2.0) == doctest::Approx(expected(0.7 / 4.0 + 0.3)));
+}
+
 TEST_CASE("weights given together all count") {
   schema::Values values = values_with("min_snr_gamma", 5.0);
   values.set("debiased_estimation_loss", true);
@@ -78,6 +112,17 @@ TEST_CASE("masks and sample weights scale the loss without renormalising") {
   batch.mask[2].narrow(0, 0, 2).fill_(1.0);
   batch.sample_weights = at::tensor({1.0F, 0.5F, 1.0F});
   check_losses(TrainingLoss({}, tables(false)).per_sample(batch), {0.0, 0.5, 0.5});
+}
+
+TEST_CASE("normalised masks count what is not masked in full, and an empty mask not at all") {
+  LossBatch batch = batch_of_ones();
+  batch.prediction[2].narrow(1, 0, 1).fill_(3.0);  // upper row: a loss of 9
+  batch.mask = at::zeros({3, 4, 4});
+  batch.mask[1].fill_(0.5);
+  batch.mask[2].narrow(0, 0, 2).fill_(1.0);
+  check_losses(TrainingLoss(values_with("masked_loss_normalize", true), tables(false)).per_sample(batch),
+               {0.0, 1.0, 9.0});
+  check_losses(TrainingLoss({}, tables(false)).per_sample(batch), {0.0, 0.5, 4.5});
 }
 
 TEST_CASE("half-precision predictions are compared in fp32 and pass gradients back") {

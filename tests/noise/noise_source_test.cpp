@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <vector>
 
 #include "cinnabar/noise/multires_noise.h"
@@ -73,6 +74,84 @@ TEST_CASE("noise offset is one constant per channel, never negative in strength 
   const at::Tensor latents = at::full({1, 2, 3, 3}, -2.0);
   CHECK(at::equal(add_noise_offset(noise, latents, random, 0.5, -1.0), noise));
   CHECK(add_noise_offset(noise, latents, random, 0.5, 0.25)[0][0][0][0].item<double>() == doctest::Approx(1.0));
+}
+
+// What an option adds to the plain noise of many samples at zero latents, one number a sample and channel.
+namespace {
+
+std::vector<SampleKey> many_keys(uint64_t count) {
+  std::vector<SampleKey> many;
+  for (uint64_t i = 0; i < count; ++i) many.push_back({3, 0, i});
+  return many;
+}
+
+BatchNoise drawn_with(const schema::Values& values, const at::Tensor& latents) {
+  return NoiseSource(values, 1000).draw(latents, many_keys(static_cast<uint64_t>(latents.size(0))));
+}
+
+}  // namespace
+
+TEST_CASE("noise_offset adds one constant a channel of the asked size") {
+  const at::Tensor latents = at::zeros({400, 4, 2, 2});
+  const at::Tensor plain = drawn_with({}, latents).noise;
+  const at::Tensor added = drawn_with(values_with({{"noise_offset", 0.1}}), latents).noise - plain;
+  CHECK(at::allclose(added, added.mean({2, 3}, true).expand_as(added), 0.0, 1e-6));
+  CHECK(added.select(2, 0).select(2, 0).std().item<double>() == doctest::Approx(0.1).epsilon(0.1));
+}
+
+TEST_CASE("noise_offset_random_strength draws each sample's strength between 0 and the offset") {
+  const at::Tensor latents = at::zeros({400, 4, 2, 2});
+  const at::Tensor plain = drawn_with({}, latents).noise;
+  const auto offset = [&](bool is_random) {
+    const auto values = values_with({{"noise_offset", 0.1}, {"noise_offset_random_strength", is_random}});
+    return (drawn_with(values, latents).noise - plain).select(3, 0).select(2, 0);  // [B, C]
+  };
+  // Strengths even in 0..0.1 have the mean square 0.1^2 / 3.
+  CHECK(offset(true).square().mean().item<double>() == doctest::Approx(0.01 / 3.0).epsilon(0.2));
+  CHECK(offset(false).square().mean().item<double>() == doctest::Approx(0.01).epsilon(0.2));
+  // One strength a sample: its channels are large or small together.
+  const at::Tensor sizes = offset(true).abs().mean(1);
+  CHECK(sizes.min().item<double>() < 0.005);
+  CHECK(sizes.max().item<double>() > 0.08);
+}
+
+TEST_CASE("adaptive_noise_scale adds to the offset by the mean of the latents") {
+  const at::Tensor latents = at::full({200, 4, 2, 2}, -2.0);
+  const at::Tensor plain = drawn_with({}, latents).noise;
+  const auto deviation = [&](double scale) {
+    const auto values = values_with({{"noise_offset", 0.1}, {"adaptive_noise_scale", scale}});
+    return (drawn_with(values, latents).noise - plain).select(3, 0).select(2, 0).std().item<double>();
+  };
+  CHECK(deviation(0.05) == doctest::Approx(0.2).epsilon(0.1));
+  CHECK(deviation(-0.1) == doctest::Approx(0.0));  // never below 0
+}
+
+TEST_CASE("ip_noise_gamma_random_strength draws each sample's strength between 0 and gamma") {
+  const at::Tensor latents = at::zeros({300, 4, 4, 4});
+  const auto perturbed = [&](bool is_random) {
+    const BatchNoise batch =
+        drawn_with(values_with({{"ip_noise_gamma", 0.2}, {"ip_noise_gamma_random_strength", is_random}}), latents);
+    return (batch.input_noise - batch.noise).flatten(1).std(1);  // [B]
+  };
+  CHECK(perturbed(true).min().item<double>() < 0.01);
+  CHECK(perturbed(true).max().item<double>() > 0.17);
+  CHECK(perturbed(true).mean().item<double>() == doctest::Approx(0.1).epsilon(0.15));
+  CHECK(perturbed(false).min().item<double>() > 0.1);
+}
+
+TEST_CASE("multires_noise makes neighbours alike and keeps the deviation") {
+  const at::Tensor latents = at::zeros({20, 4, 16, 16});
+  const auto likeness = [](const at::Tensor& noise) {
+    const at::Tensor product = noise.narrow(3, 0, 15) * noise.narrow(3, 1, 15);
+    return product.mean().item<double>();
+  };
+  const auto values = values_with({{"multires_noise_iterations", int64_t{6}}, {"multires_noise_discount", 0.8}});
+  const at::Tensor noise = drawn_with(values, latents).noise;
+  CHECK(std::abs(likeness(drawn_with({}, latents).noise)) < 0.05);
+  CHECK(likeness(noise) > 0.2);
+  CHECK(noise.std().item<double>() == doctest::Approx(1.0).epsilon(0.01));
+  const auto mild = values_with({{"multires_noise_iterations", int64_t{6}}, {"multires_noise_discount", 0.1}});
+  CHECK(likeness(drawn_with(mild, latents).noise) < likeness(noise));
 }
 
 TEST_CASE("pyramid levels shrink to one and the sum has unit deviation") {

@@ -38,7 +38,6 @@ TEST_CASE("a_saved_lora_acts_again_with_its_hash_and_foreign_keys_are_a_warning"
   const std::filesystem::path path = folder.path / "dog.safetensors";
   adapters::AdapterSet set("networks.lora", tiny_model().adapter_targets(), {.network_dim = 1});
   auto values = set.file_tensors();
-  const size_t layers = set.size();
   set.detach();
   values.emplace_back("lora_unet_of_another_model.lora_up.weight", at::zeros({2, 2}));
   std::vector<formats::NamedTensor> tensors;

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ATen/ATen.h>
+
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/base/atomic_file.h"
@@ -114,6 +117,42 @@ TEST_CASE("a_failing_prompt_is_a_warning_and_the_next_one_is_made") {
   previews.run(tiny_model(), after_step(5), fixture.events, stop);
   CHECK(fixture.events_of("warning").size() == 1);
   CHECK(fixture.events_of("sample").size() == 1);
+}
+
+TEST_CASE("mistakes_of_a_prompt_file_are_told_at_the_start_with_their_line") {
+  Fixture fixture("# previews\n\ncat --w 511\n--s 3\ncat --zz 3\n");
+  fixture.values.set("sample_every_n_steps", int64_t{1});
+  const Previews previews = fixture.previews();
+  CHECK(previews.is_on());
+  const auto warnings = fixture.events_of("warning");
+  REQUIRE(warnings.size() == 3);
+  const char* places[] = {"prompts.txt:3: ", "prompts.txt:4: ", "prompts.txt:5: "};
+  for (size_t i = 0; i < 3; ++i) CHECK(warnings[i].at("text").get<std::string>().starts_with(places[i]));
+}
+
+TEST_CASE("options_that_a_sampler_does_not_know_are_told_at_the_start") {
+  Fixture fixture("a cat --ss ddim\na cat --ss euler\n");
+  fixture.values.set("karras_sigmas", true);
+  fixture.previews();
+  const auto warnings = fixture.events_of("warning");
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].at("text") == "karras_sigmas: has no effect with the sampler ddim");
+}
+
+TEST_CASE("pictures_that_are_no_numbers_are_warnings") {
+  const auto model = new_tiny_model();
+  model->parts().back().module->each_parameter("", [](const std::string&, at::Tensor& value) {
+    const at::NoGradGuard no_grad;
+    value.fill_(std::numeric_limits<double>::quiet_NaN());
+  });
+  Fixture fixture("a fox --s 1\na cat --s 1 --ss heun\n");
+  const std::atomic<bool> stop{false};
+  Previews previews = fixture.previews();
+  previews.run(*model, after_step(5), fixture.events, stop);
+  const auto warnings = fixture.events_of("warning");
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0].at("text").get<std::string>().find("(\"a fox\") failed: the latents") != std::string::npos);
+  CHECK(fixture.events_of("sample").empty());
 }
 
 TEST_CASE("a_stop_ends_the_pictures_at_once") {

@@ -13,10 +13,19 @@ using namespace cinnabar::sample;
 
 Prompt parsed(const std::string& line, size_t expected_notes = 0) {
   std::vector<std::string> notes;
-  const Prompt prompt = parse_prompt_line(line, "here", notes);
+  const auto prompt = parse_prompt_line(line, "here", notes);
   for (const std::string& note : notes) CAPTURE(note);
   CHECK(notes.size() == expected_notes);
-  return prompt;
+  REQUIRE(prompt.has_value());
+  return *prompt;
+}
+
+// What a line of a file gives: the only note of it, with file and line in front.
+std::string note_of(const std::string& line) {
+  std::vector<std::string> notes;
+  parse_prompt_line(line, "prompts.txt:3", notes);
+  REQUIRE(notes.size() == 1);
+  return notes.front();
 }
 
 PromptList read(const std::string& name, const std::string& text) {
@@ -53,19 +62,86 @@ TEST_CASE("mistakes_leave_the_setting_out_and_are_told") {
   CHECK_FALSE(parsed("a --w 99999", 1).width_px.has_value());
   CHECK_FALSE(parsed("a --d 1e99x --l -3", 1 + 1).scale.has_value());
   CHECK(parsed("a --w 512px", 1).width_px == 512);
+  CHECK(parsed("a --w 512 --w 640", 1).width_px == 640);
   CHECK(parsed("a --s 5000", 1).steps == 1000);
   CHECK(parsed("a --ss oiler", 1).sampler == "ddim");
   CHECK(parsed("a --zz 3", 1).prompt == "a");
   CHECK(parsed("a --cn depth.png", 1).prompt == "a");
   CHECK(parsed("a --w", 1).prompt == "a");
-  CHECK_FALSE(parsed("a --d -1").seed.has_value());
+  CHECK_FALSE(parsed("a --d -1", 1).seed.has_value());
 }
 
-TEST_CASE("a_line_that_starts_with_a_flag_has_no_prompt") {
-  const Prompt prompt = parsed("--n bad --s 3", 1);
-  CHECK(prompt.prompt.empty());
-  CHECK(prompt.negative_prompt == "bad");
-  CHECK(prompt.steps == 3);
+TEST_CASE("sizes_are_rounded_and_told") {
+  const Prompt prompt = parsed("cat --w 511 --h 513", 2);
+  CHECK(prompt.width_px == 504);
+  CHECK(prompt.height_px == 512);
+  CHECK(note_of("cat --w 511") == "prompts.txt:3: --w 511: rounded down to 504, a multiple of 8");
+  CHECK(note_of("cat --h 513") == "prompts.txt:3: --h 513: rounded down to 512, a multiple of 8");
+  CHECK(note_of("cat --w 20") == "prompts.txt:3: --w 20: taken as 64, the smallest size");
+}
+
+TEST_CASE("the_prompt_itself_is_never_a_flag") {
+  for (const char* line : {"s 1 girl", "w 5 dogs", "n a negative mood", "d 5", "l 3 lamps", "g 2", "ss euler"}) {
+    const Prompt prompt = parsed(line);
+    CHECK(prompt.prompt == line);
+    CHECK_FALSE(prompt.steps.has_value());
+    CHECK_FALSE(prompt.width_px.has_value());
+    CHECK_FALSE(prompt.negative_prompt.has_value());
+    CHECK_FALSE(prompt.seed.has_value());
+    CHECK_FALSE(prompt.scale.has_value());
+    CHECK_FALSE(prompt.sampler.has_value());
+  }
+}
+
+TEST_CASE("each_mistake_has_its_message") {
+  CHECK(note_of("cat --d -1") ==
+        "prompts.txt:3: --d -1: no seed; the prompt takes the seed that a prompt without one has");
+  CHECK(note_of("cat --l 7,5") == "prompts.txt:3: --l 7,5: expected a point in numbers, 7.5; left out");
+  CHECK(note_of("cat --n") == "prompts.txt:3: --n: the flag has no value; left out");
+  CHECK(note_of("--w 512") == "prompts.txt:3: --w 512: there is no prompt before the flags; the line is left out");
+  CHECK(note_of("cat --zz 3") ==
+        "prompts.txt:3: --zz 3: no such flag, left out; known are --n, --w, --h, --d, --s, --l, --ss, --g, --cn, "
+        "--ctr, --rcfg, --fs");
+  CHECK(has(note_of("cat --s 2000"), "--s 2000: taken as 1000"));
+  CHECK(has(note_of("cat --ss eular"), "no such sampler, ddim is taken; did you mean \"euler\"?"));
+}
+
+TEST_CASE("unknown_flags_come_with_a_suggestion") {
+  CHECK(has(note_of("cat --seed 3"), "did you mean --d?"));
+  CHECK(has(note_of("cat --Width 3"), "did you mean --w?"));
+  CHECK(has(note_of("cat --cfg 3"), "did you mean --l?"));
+  CHECK(has(note_of("cat --no text at all"), "did you mean --n?"));
+  CHECK(has(note_of("cat --w512"), "did you mean --w 512?"));
+  CHECK(has(note_of("cat --rcf 1"), "did you mean --rcfg?"));
+  CHECK(has(note_of("cat --sample_steps 20"), "did you mean --s?"));
+}
+
+TEST_CASE("dashes_in_prose_stay_in_the_prompt_and_are_told") {
+  CHECK(parsed("a cat -- a dog", 1).prompt == "a cat -- a dog");
+  CHECK(parsed("a cat --- a dog --s 3", 1).prompt == "a cat --- a dog");
+  CHECK(parsed("a cat --and a small dog --s 3", 1).prompt == "a cat --and a small dog");
+  CHECK(parsed("a cat --and a small dog --s 3", 1).steps == 3);
+  CHECK(parsed("a cat --n fog -- or rain", 1).negative_prompt == "fog -- or rain");
+  CHECK(note_of("a cat -- a dog") == "prompts.txt:3: \" -- a dog\" is no flag and is kept as part of the prompt");
+}
+
+TEST_CASE("long_dashes_before_a_flag_are_told") {
+  CHECK(has(note_of("a cat \u2014w 512"), "a long dash stands before \"w\""));
+  CHECK(parsed("a cat \u2014 asleep").prompt == "a cat \u2014 asleep");
+}
+
+TEST_CASE("samplers_go_by_the_names_of_other_programs_too") {
+  CHECK(parsed("a --ss K_EULER_A").sampler == "k_euler_a");
+  CHECK(parsed("a --ss DPM++ 2M").sampler == "dpmsolver++");
+  CHECK(parsed("a --ss Euler a").sampler == "euler_a");
+}
+
+TEST_CASE("a_line_without_a_prompt_is_left_out_and_the_others_are_read") {
+  const PromptList list = read("prompts.txt", "--w 512\na cat\n");
+  REQUIRE(list.prompts.size() == 1);
+  CHECK(list.prompts[0].prompt == "a cat");
+  REQUIRE(list.notes.size() == 1);
+  CHECK(has(list.notes[0], "prompts.txt:1: "));
 }
 
 TEST_CASE("text_files_have_comments_blank_lines_and_line_numbers") {
@@ -130,8 +206,8 @@ TEST_CASE("json_lists_hold_objects_and_lines") {
   CHECK(list.prompts[0].scale == 2.5);
   CHECK(list.prompts[1].seed == 4);
   REQUIRE(list.notes.size() == 2);
-  CHECK(has(list.notes[0], "p.json, entry 3"));
-  CHECK(has(list.notes[1], "p.json, entry 4"));
+  CHECK(has(list.notes[0], "p.json:2, entry 3"));
+  CHECK(has(list.notes[1], "p.json:2, entry 4"));
 }
 
 TEST_CASE("broken_json_and_empty_files_give_no_prompts_and_say_so") {

@@ -2,10 +2,12 @@
 
 #include <ctime>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/png_writer.h"
+#include "cinnabar/samplers/entry.h"
 
 namespace cinnabar::sample {
 
@@ -22,6 +24,14 @@ std::string padded(int64_t number, size_t digits) {
 // libtorch appends a stack; the first line says it all.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+bool is_one_colour(const data::Picture& picture) {
+  const auto channels = static_cast<size_t>(picture.channels);
+  for (size_t i = channels; i < picture.pixels.size(); ++i) {
+    if (picture.pixels[i] != picture.pixels[i - channels]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string time_text() {
@@ -31,6 +41,18 @@ std::string time_text() {
   char text[32];
   const size_t length = std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &local);
   return {text, length};
+}
+
+std::vector<std::string> unused_option_notes(const std::vector<SampleRequest>& requests, const schema::Values& values) {
+  std::map<std::string, std::vector<std::string>> unused;
+  for (const SampleRequest& request : requests) {
+    unused.try_emplace(request.sampler, samplers::unused_options(request.sampler, values));
+  }
+  std::vector<std::string> notes;
+  for (const auto& [sampler, options] : unused) {
+    for (const std::string& option : options) notes.push_back(option + ": has no effect with the sampler " + sampler);
+  }
+  return notes;
 }
 
 Previews::Previews(const schema::Values& values, const models::ModelInfo& info, PictureFacts facts,
@@ -60,17 +82,29 @@ Previews::Previews(const schema::Values& values, const models::ModelInfo& info, 
   } catch (const base::Error& error) {
     list.notes.push_back("no preview pictures: " + error.message());
   }
-  for (const std::string& note : list.notes) events.warning(note);
+  // A sampler that the schema lets pass, but no program that was started without it.
+  std::string sampler = values.maybe_text("sample_sampler").value_or("ddim");
+  if (samplers::entries().find(sampler) == nullptr) {
+    list.notes.push_back("sample_sampler = " + sampler + ": no such sampler, ddim is taken");
+    sampler = "ddim";
+  }
+  if (generator_.sampler.noise_table == "zero_terminal" && info.objective != models::Objective::Velocity) {
+    list.notes.emplace_back(
+        "sample_noise_table = zero_terminal: only for models that predict v; the plain one is taken");
+    generator_.sampler.noise_table = "plain";
+  }
   // Without a seed of its own a prompt gets the run's, so that its pictures show the training and not the noise.
   SampleRequest defaults{.width_px = info.native_side_px,
                          .height_px = info.native_side_px,
                          .seed = static_cast<uint64_t>(values.maybe_integer("seed").value_or(0)),
-                         .sampler = values.maybe_text("sample_sampler").value_or("ddim")};
+                         .sampler = sampler};
   for (const Prompt& prompt : list.prompts) {
     requests_.push_back(request_of(prompt, defaults));
     has_seed_.push_back(prompt.seed.has_value());
     ++defaults.seed;
   }
+  for (std::string& note : unused_option_notes(requests_, values)) list.notes.push_back(std::move(note));
+  for (const std::string& note : list.notes) events.warning(note);
 }
 
 bool Previews::due(const PreviewPoint& point) const {
@@ -95,6 +129,10 @@ void Previews::run(models::DiffusionModel& model, const PreviewPoint& point, bas
       GeneratorOptions options = generator_;
       options.stop = &stop;
       const Generated made = Generator(model, options).one(requests_[i]);
+      if (is_one_colour(made.picture)) {
+        events.warning("the preview picture of prompt " + std::to_string(i + 1) + " (\"" + requests_[i].prompt +
+                       "\") has a single colour; training may have diverged");
+      }
       std::filesystem::create_directories(folder_);
       const std::filesystem::path path = path_of(point, i, time_text());
       data::save_png(path, made.picture, {{"parameters", parameters_text(made.request, facts_)}});

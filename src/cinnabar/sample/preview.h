@@ -55,6 +55,9 @@ class Previews {
   bool at_start_ = false;
 };
 
+// A line for each option that is given but means nothing to a sampler of the requests.
+std::vector<std::string> unused_option_notes(const std::vector<SampleRequest>& requests, const schema::Values& values);
+
 // Local time as YYYYmmddHHMMSS.
 std::string time_text();
 

@@ -1,9 +1,9 @@
 #include "cinnabar/sample/prompt_file.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cinnabar/base/atomic_file.h"
-#include "cinnabar/sample/prompt_setting.h"
 #include "cinnabar/sample/prompt_tables.h"
 #include "cinnabar/text/unicode.h"
 
@@ -22,39 +22,10 @@ PromptList read_lines(const std::string& text, const std::string& name) {
     at = end + 1;
     ++number;
     if (line.starts_with('#') || text::strip(line).empty()) continue;
-    list.prompts.push_back(parse_prompt_line(line, name + ":" + std::to_string(number), list.notes));
+    auto prompt = parse_prompt_line(line, name + ":" + std::to_string(number), list.notes);
+    if (prompt) list.prompts.push_back(std::move(*prompt));
   }
   return list;
-}
-
-// The segments between " --", as the reference splits a line. One that starts with "--" has no prompt.
-std::vector<std::string_view> split_flags(std::string_view line) {
-  std::vector<std::string_view> segments;
-  if (line.starts_with("--")) {
-    segments.push_back(line.substr(0, 0));
-    line.remove_prefix(2);
-  }
-  for (;;) {
-    const size_t at = line.find(" --");
-    segments.push_back(line.substr(0, at));
-    if (at == std::string_view::npos) return segments;
-    line.remove_prefix(at + 3);
-  }
-}
-
-void apply_flag(Prompt& prompt, std::string_view segment, const std::string& where, std::vector<std::string>& notes) {
-  const size_t space = segment.find_first_of(" \t");
-  const std::string_view flag = segment.substr(0, space);
-  const PromptSetting* setting = setting_of_flag(flag);
-  const std::string shown = where + ": --" + std::string(segment) + ": ";
-  if (setting == nullptr) {
-    notes.push_back(shown + "no such flag, left out; known are " + known_flags());
-  } else if (space == std::string_view::npos) {
-    notes.push_back(shown + "the flag has no value; left out");
-  } else {
-    const std::string wrong = setting->assign(prompt, std::string(segment.substr(space + 1)));
-    if (!wrong.empty()) notes.push_back(shown + wrong);
-  }
 }
 
 }  // namespace
@@ -68,15 +39,6 @@ SampleRequest request_of(const Prompt& prompt, const SampleRequest& defaults) {
           .scale = prompt.scale.value_or(defaults.scale),
           .seed = prompt.seed.value_or(defaults.seed),
           .sampler = prompt.sampler.value_or(defaults.sampler)};
-}
-
-Prompt parse_prompt_line(std::string_view line, const std::string& where, std::vector<std::string>& notes) {
-  const std::vector<std::string_view> segments = split_flags(text::strip(line));
-  Prompt prompt{.prompt = std::string(text::strip(segments.front()))};
-  if (prompt.prompt.empty())
-    notes.push_back(where + ": there is no prompt before the flags; the picture is of nothing");
-  for (size_t i = 1; i < segments.size(); ++i) apply_flag(prompt, segments[i], where, notes);
-  return prompt;
 }
 
 PromptList read_prompt_file(const std::filesystem::path& path) {

@@ -36,7 +36,9 @@ struct PromptList {
 // [[prompt.subset]]; .json: a list of objects or lines. Throws Error{Io} when the file cannot be read.
 PromptList read_prompt_file(const std::filesystem::path& path);
 
-// One prompt with its flags. `where` opens the notes, for example "prompts.txt:3".
-Prompt parse_prompt_line(std::string_view line, const std::string& where, std::vector<std::string>& notes);
+// One prompt with its flags. `where` opens the notes, for example "prompts.txt:3". Nothing, with a
+// note, for a line without a prompt.
+std::optional<Prompt> parse_prompt_line(std::string_view line, const std::string& where,
+                                        std::vector<std::string>& notes);
 
 }  // namespace cinnabar::sample

@@ -13,7 +13,9 @@ namespace cinnabar::sample {
 
 namespace {
 
+constexpr int64_t kSmallestSide = 64;
 constexpr int64_t kLargestSide = 8192;
+constexpr int64_t kSideStep = 8;
 constexpr int64_t kMostSteps = 1000;
 constexpr double kLargestScale = 100.0;
 
@@ -35,13 +37,26 @@ std::string about_rest(const std::string& rest) {
   return rest.empty() ? "" : "\"" + rest + "\" after the number is left out";
 }
 
+// "7,5" would be read as 7.
+std::string about_comma(const std::string& text) {
+  const std::string_view trimmed = text::strip(text);
+  const size_t comma = trimmed.find(',');
+  if (comma == std::string_view::npos || comma == 0 || comma + 1 == trimmed.size()) return "";
+  std::string pointed(trimmed);
+  pointed[comma] = '.';
+  const bool is_number = pointed.find_first_not_of("0123456789.") == std::string::npos;
+  return is_number ? left_out("a point in numbers, " + pointed) : "";
+}
+
 std::string assign_side(std::optional<int64_t>& target, const std::string& text) {
   std::string rest;
   const auto value = leading_number<int64_t>(text, rest);
   if (!value || *value < 1 || *value > kLargestSide)
     return left_out("a size in pixels from 64 to " + std::to_string(kLargestSide));
-  target = *value;
-  return about_rest(rest);
+  target = std::max(kSmallestSide, *value / kSideStep * kSideStep);
+  if (*target == *value) return about_rest(rest);
+  return *target > *value ? "taken as 64, the smallest size"
+                          : "rounded down to " + std::to_string(*target) + ", a multiple of 8";
 }
 
 std::string assign_negative(Prompt& prompt, const std::string& text) {
@@ -62,6 +77,8 @@ std::string assign_steps(Prompt& prompt, const std::string& text) {
 }
 
 std::string assign_scale(Prompt& prompt, const std::string& text) {
+  const std::string comma = about_comma(text);
+  if (!comma.empty()) return comma;
   std::string rest;
   const auto value = leading_number<double>(text, rest);
   if (!value || !std::isfinite(*value) || *value < 0.0 || *value > kLargestScale)
@@ -71,7 +88,8 @@ std::string assign_scale(Prompt& prompt, const std::string& text) {
 }
 
 std::string assign_seed(Prompt& prompt, const std::string& text) {
-  if (text::strip(text) == "-1") return "";  // other programs' word for a random one
+  // Other programs' word for a random one.
+  if (text::strip(text) == "-1") return "no seed; the prompt takes the seed that a prompt without one has";
   std::string rest;
   const auto value = leading_number<uint64_t>(text, rest);
   if (!value) return left_out("a whole number of 0 or more");
@@ -82,8 +100,11 @@ std::string assign_seed(Prompt& prompt, const std::string& text) {
 std::string assign_sampler(Prompt& prompt, const std::string& text) {
   std::string name(text::strip(text));
   for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  if (samplers::entries().find(name) != nullptr) {
-    prompt.sampler = name;
+  for (const std::string& known : samplers::entries().names()) {
+    std::string label = samplers::entries().at(known).label;  // as other programs write it: "DPM++ 2M"
+    for (char& c : label) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    if (known != name && (label != name || !samplers::entries().at(known).alias_of.empty())) continue;
+    prompt.sampler = known;
     return "";
   }
   const std::vector<std::string> names = samplers::entries().names();
@@ -117,6 +138,8 @@ bool is_same_word(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::span<const PromptSetting> prompt_settings() { return kSettings; }
 
 const PromptSetting* setting_of_flag(std::string_view flag) {
   for (const PromptSetting& setting : kSettings) {

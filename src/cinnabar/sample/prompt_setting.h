@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct PromptSetting {
   std::string (*assign)(Prompt& prompt, const std::string& text);
 };
 
+std::span<const PromptSetting> prompt_settings();
 // Null when there is none. Flags are found in any case.
 const PromptSetting* setting_of_flag(std::string_view flag);
 const PromptSetting* setting_of_key(std::string_view key);

@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/text_match.h"
 #include "cinnabar/formats/json_text.h"
 #include "cinnabar/sample/prompt_setting.h"
 
@@ -20,8 +21,18 @@ void assign(Prompt& prompt, const std::string& key, const std::string& value, co
     return;
   }
   const PromptSetting* setting = setting_of_key(key);
-  const std::string wrong =
-      setting == nullptr ? "no such key, left out; known are " + known_keys() : setting->assign(prompt, value);
+  std::string wrong;
+  if (setting != nullptr) {
+    wrong = setting->assign(prompt, value);
+  } else {
+    std::vector<std::string> keys;
+    for (const PromptSetting& known : prompt_settings()) keys.emplace_back(known.key);
+    const std::string near = base::nearest_name(key, keys);
+    const PromptSetting* flag = setting_of_flag(key);
+    const std::string meant = flag != nullptr ? std::string(flag->key) : near;
+    wrong = "no such key, left out" + (meant.empty() ? "" : "; did you mean " + meant + "?") + "; known are " +
+            known_keys();
+  }
   if (!wrong.empty()) notes.push_back(where + ": " + key + " = " + value + ": " + wrong);
 }
 
@@ -90,6 +101,34 @@ class TomlPrompts {
   PromptList& list_;
 };
 
+// Line of each entry of the outermost list.
+std::vector<size_t> entry_lines(const std::string& text) {
+  std::vector<size_t> lines;
+  size_t line = 1;
+  int depth = 0;
+  bool is_inside_string = false;
+  bool is_entry_next = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (is_inside_string) {
+      if (c == '\\') ++i;
+      if (c == '"') is_inside_string = false;
+      continue;
+    }
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') continue;
+    if (depth == 1 && is_entry_next && c != ']') {
+      lines.push_back(line);
+      is_entry_next = false;
+    }
+    if (c == '"') is_inside_string = true;
+    if (c == '[' || c == '{') is_entry_next = ++depth == 1;
+    if (c == ']' || c == '}') --depth;
+    if (c == ',' && depth == 1) is_entry_next = true;
+  }
+  return lines;
+}
+
 void add_object(const json& object, const std::string& where, PromptList& list) {
   if (!object.contains("prompt")) {
     list.notes.push_back(where + ": there is no key \"prompt\"; left out");
@@ -126,10 +165,13 @@ PromptList read_json_prompts(const std::string& text, const std::string& name) {
       list.notes.push_back(name + ": expected a list of prompts, [{\"prompt\": \"a cat\"}, ...]");
       return list;
     }
+    const std::vector<size_t> lines = entry_lines(text);
     for (size_t i = 0; i < root.size(); ++i) {
-      const std::string where = name + ", entry " + std::to_string(i + 1);
+      const std::string line = i < lines.size() ? ":" + std::to_string(lines[i]) : "";
+      const std::string where = name + line + ", entry " + std::to_string(i + 1);
       if (root[i].is_string()) {
-        list.prompts.push_back(parse_prompt_line(root[i].get<std::string>(), where, list.notes));
+        auto prompt = parse_prompt_line(root[i].get<std::string>(), where, list.notes);
+        if (prompt) list.prompts.push_back(std::move(*prompt));
       } else if (root[i].is_object()) {
         add_object(root[i], where, list);
       } else {

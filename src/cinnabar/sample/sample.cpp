@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,7 @@ std::unique_ptr<models::DiffusionModel> load_model(const std::string& path, cons
                               .vae_path = values.maybe_text("vae").value_or("")};
   if (!values.flag("no_half_vae")) options.vae_dtype = options.dtype;
   if (values.flag("v_parameterization")) options.v_parameterization = true;
+  options.has_sdscripts_projection = values.flag("sdscripts_text_projection");
   std::unique_ptr<models::DiffusionModel> model = models::load_model(path, options);
   for (const std::string& note : model->info().notes) events.log(note);
   return model;
@@ -56,7 +59,8 @@ std::vector<Prompt> read_prompts(const schema::Values& values, base::EventSink& 
   const std::vector<std::string> lines = values.texts("prompt");
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::string where = lines.size() == 1 ? "prompt" : "prompt " + std::to_string(i + 1);
-    list.prompts.push_back(parse_prompt_line(lines[i], where, list.notes));
+    auto prompt = parse_prompt_line(lines[i], where, list.notes);
+    if (prompt) list.prompts.push_back(std::move(*prompt));
   }
   if (const auto file = values.maybe_text("prompt_file")) {
     PromptList read = read_prompt_file(*file);
@@ -93,6 +97,18 @@ std::vector<SampleRequest> make_requests(const std::vector<Prompt>& prompts, con
     }
   }
   return requests;
+}
+
+// What the model makes of a size that was asked for; "" when it is kept.
+std::string size_note(const SampleRequest& asked, const SampleRequest& made) {
+  std::string note;
+  for (const auto& [name, from, to] :
+       {std::tuple("width", asked.width_px, made.width_px), std::tuple("height", asked.height_px, made.height_px)}) {
+    if (from == 0 || from == to) continue;
+    note += (note.empty() ? "" : "; ") + std::string(name) + " = " + std::to_string(from) + ": taken as " +
+            std::to_string(to) + ", which this model can make";
+  }
+  return note;
 }
 
 // Writes what the generator makes, and the grid of it.
@@ -160,6 +176,7 @@ void run(const schema::Values& values, base::EventSink& events, const std::atomi
   const std::string path =
       base::resolved(values.text("pretrained_model_name_or_path"), "embedded/model.safetensors").string();
   const std::vector<SampleRequest> requests = make_requests(read_prompts(values, events), values);
+  for (const std::string& note : unused_option_notes(requests, values)) events.warning(note);
   const std::unique_ptr<models::DiffusionModel> model = load_model(path, values, events);
   std::future<std::string> model_hash = start_model_hash(path);
 
@@ -180,6 +197,12 @@ void run(const schema::Values& values, base::EventSink& events, const std::atomi
     facts.loras.push_back(loras.back().use);
   }
 
+  const Generator sizes(*model, options);
+  std::set<std::string> told;
+  for (const SampleRequest& request : requests) {
+    const std::string note = size_note(request, sizes.completed(request));
+    if (!note.empty() && told.insert(note).second) events.warning(note);
+  }
   events.phase(requests.size() == 1 ? "Making a picture." : "Making " + std::to_string(requests.size()) + " pictures.");
   Output output(values, std::move(facts), std::move(model_hash), events);
   try {
