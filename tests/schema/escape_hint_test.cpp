@@ -31,9 +31,9 @@ TEST_CASE("escapes_in_windows_paths_are_explained_with_the_path_that_was_meant")
   CHECK(holds(message, "train.toml:1: output_dir"));
   CHECK(holds(message, "\\n is a line break"));
   CHECK(holds(message, "\"C:/new/table\""));
-  const std::string broken = message_of("network_dim = 4\noutput_dir = \"C:\\Users\\me\"\n");
+  const std::string broken = message_of("network_dim = 4\noutput_dir = \"C:\\data\\set\"\n");
   CHECK(holds(broken, "train.toml:2: not valid TOML"));
-  CHECK(holds(broken, "\"C:/Users/me\""));
+  CHECK(holds(broken, "\"C:/data/set\""));
 }
 
 TEST_CASE("texts_without_escapes_give_no_hint") {

@@ -101,61 +101,8 @@ std::vector<Option> cache_rows() {
   };
 }
 
-}  // namespace
-
-std::vector<Option> dataset_options() {
-  std::vector<Option> rows = {
-      {.name = "train_data_dir",
-       .type = Type::Path,
-       .group = kGroup,
-       .label = "Pictures",
-       .help =
-           "The folder of training pictures: sub-folders named REPEATS_WORDS (10_my dog), or pictures directly in it, "
-           "each with a caption file of the same name beside it.",
-       .path = PathKind::Folder,
-       .accepts_embedded = true},
-      {.name = "dataset_config",
-       .type = Type::Path,
-       .group = kGroup,
-       .level = Level::Advanced,
-       .label = "Data set file",
-       .help = "A TOML or JSON file that describes one or several data sets with their folders, sizes and captions. What "
-               "it leaves open comes from the other options; train_data_dir and reg_data_dir are not used beside it.",
-       .path = PathKind::File},
-      {.name = "reg_data_dir",
-       .type = Type::Path,
-       .group = kGroup,
-       .level = Level::Advanced,
-       .label = "Regularisation pictures",
-       .help = "A folder of regularisation pictures, laid out like train_data_dir, that keep the class as it was.",
-       .path = PathKind::Folder,
-       .accepts_embedded = true},
-      {.name = "resolution",
-       .type = Type::Size,
-       .typical = {{512, 1024}},
-       .group = kGroup,
-       .unit = "px",
-       .label = "Resolution",
-       .help = "The training size: a side (512) or WIDTH,HEIGHT (512,768). The default is the base model's own size."},
-      {.name = "train_batch_size",
-       .aliases = {"batch_size"},
-       .type = Type::Int,
-       .fallback = 1,
-       .range = {{1, 4096}},
-       .typical = {{1, 8}},
-       .group = kGroup,
-       .label = "Batch size",
-       .help = "How many pictures a step sees at once."},
-      {.name = "caption_extension",
-       .aliases = {"caption_extention"},
-       .type = Type::Text,
-       .group = kGroup,
-       .label = "Caption files",
-       .help =
-           "The extension of caption files; a missing dot is added. Unset: .caption, and .txt where that is missing."},
-  };
-  for (const auto& part : {bucket_options(), cache_rows()}) rows.insert(rows.end(), part.begin(), part.end());
-  const std::vector<Option> rest = {
+std::vector<Option> reading_rows() {
+  return {
       {.name = "dataset_repeats",
        .type = Type::Int,
        .fallback = 1,
@@ -203,6 +150,64 @@ std::vector<Option> dataset_options() {
        .label = "Loader threads",
        .help = "How many threads load and prepare pictures, at most as many as there are processor cores."},
   };
+}
+
+}  // namespace
+
+std::vector<Option> dataset_options() {
+  std::vector<Option> rows = {
+      {.name = "train_data_dir",
+       .type = Type::Path,
+       .group = kGroup,
+       .label = "Pictures",
+       .help =
+           "The folder of training pictures: sub-folders named REPEATS_WORDS (10_my dog), or pictures directly in it, "
+           "each with a caption file of the same name beside it.",
+       .path = PathKind::Folder,
+       .accepts_embedded = true},
+      {.name = "dataset_config",
+       .type = Type::Path,
+       .group = kGroup,
+       .level = Level::Advanced,
+       .label = "Data set file",
+       .help =
+           "A TOML or JSON file that describes one or several data sets with their folders, sizes and captions. What "
+           "it leaves open comes from the other options; train_data_dir and reg_data_dir are not used beside it.",
+       .path = PathKind::File},
+      {.name = "reg_data_dir",
+       .type = Type::Path,
+       .group = kGroup,
+       .level = Level::Advanced,
+       .label = "Regularisation pictures",
+       .help = "A folder of regularisation pictures, laid out like train_data_dir, that keep the class as it was.",
+       .path = PathKind::Folder,
+       .accepts_embedded = true},
+      {.name = "resolution",
+       .type = Type::Size,
+       .typical = {{512, 1024}},
+       .group = kGroup,
+       .unit = "px",
+       .label = "Resolution",
+       .help = "The training size: a side (512) or WIDTH,HEIGHT (512,768). The default is the base model's own size."},
+      {.name = "train_batch_size",
+       .aliases = {"batch_size"},
+       .type = Type::Int,
+       .fallback = 1,
+       .range = {{1, 4096}},
+       .typical = {{1, 8}},
+       .group = kGroup,
+       .label = "Batch size",
+       .help = "How many pictures a step sees at once."},
+      {.name = "caption_extension",
+       .aliases = {"caption_extention"},
+       .type = Type::Text,
+       .group = kGroup,
+       .label = "Caption files",
+       .help =
+           "The extension of caption files; a missing dot is added. Unset: .caption, and .txt where that is missing."},
+  };
+  for (const auto& part : {bucket_options(), cache_rows()}) rows.insert(rows.end(), part.begin(), part.end());
+  const std::vector<Option> rest = reading_rows();
   rows.insert(rows.end(), rest.begin(), rest.end());
   return rows;
 }

@@ -110,7 +110,9 @@ void TrainingRun::cache_latents() {
   std::vector<data::Dataset> all = datasets_;
   all.insert(all.end(), held_out_.begin(), held_out_.end());
   latents_ = cached_latents({values_, all, base_, events_, stop_});
-  if (latents_) leave_out_faulty(datasets_, held_out_, *latents_);
+  if (!latents_ || latents_->faults().empty()) return;
+  leave_out_faulty(datasets_, held_out_, *latents_);
+  write_dataset_report(datasets_, values_);
 }
 
 // After the caches, since pictures that cannot be cached are left out.
