@@ -126,6 +126,11 @@ TEST_CASE("Adafactor keeps row and column means of matrices and finds its own ra
   CHECK_THROWS_WITH_AS(trained("adafactor", {"eps=1e-30"}, 0.1), doctest::Contains("two numbers"), base::Error);
 }
 
+TEST_CASE("CAME's arguments change its steps") {
+  check_arguments_matter("came", 0.02, {"betas=0.5,0.9,0.99", "weight_decay=0.1", "clip_threshold=0.1", "eps=0.1,0.1"});
+  CHECK_THROWS_WITH_AS(trained("came", {"betas=0.5,0.9"}, 0.1), doctest::Contains("three numbers"), base::Error);
+}
+
 TEST_CASE("Prodigy's first step is of size d0, and d grows while the gradients agree") {
   Small prodigy("Prodigy", {"d0=0.01"}, 1.0);
   CHECK(prodigy.optimizer->step_estimate() == 0.01);

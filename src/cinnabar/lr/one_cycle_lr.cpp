@@ -43,11 +43,13 @@ Rates make(const ScheduleRequest& request) {
     phases = {{up - 1.0, start, highest}, {2.0 * up - 2.0, highest, start}, {length - 1.0, start, lowest}};
   }
   const bool is_linear = arguments.text("anneal_strategy") == "linear";
-  return [phases, is_linear](int64_t step, double /*base_rate*/) {
+  return [phases, is_linear, length](int64_t step, double /*base_rate*/) {
     double begin = 0.0;
     const auto place = static_cast<double>(step);
     for (const Phase& phase : phases) {
-      if (place <= phase.end) {
+      // The reference goes one step past the last phase before it ends.
+      const bool is_just_past = phase.end == length - 1.0 && place == length;
+      if (place <= phase.end || is_just_past) {
         const double share = phase.end > begin ? (place - begin) / (phase.end - begin) : 1.0;
         if (is_linear) return phase.from + (phase.to - phase.from) * share;
         return phase.to + (phase.from - phase.to) / 2.0 * (1.0 + std::cos(std::numbers::pi * share));

@@ -81,17 +81,13 @@ CINNABAR_REGISTER_OPTIMIZER(
 
 #include <cmath>
 
+#include "cinnabar/optim/factored_moments.h"
 #include "cinnabar/optim/flat_pass.h"
 #include "cinnabar/optim/optimizer.h"
 
 namespace cinnabar::optim {
 
 namespace {
-
-double root_mean_square(const at::Tensor& values) {
-  const double sum = at::sum(values * values, at::kDouble).item<double>();
-  return std::sqrt(sum / static_cast<double>(values.numel()));
-}
 
 class Adafactor final : public Optimizer {
  public:
@@ -110,7 +106,10 @@ class Adafactor final : public Optimizer {
     };
     if (eps_.size() != 2) fail("eps: expected two numbers, for example eps=1e-30,1e-3");
     if (is_slow_ && !is_relative_) fail("warmup_init=True needs relative_step=True");
-    for (const ParameterGroup& group : parameters.groups()) states_.push_back(make_state(group));
+    for (const ParameterGroup& group : parameters.groups()) {
+      states_.push_back({FactoredMoments(group, /*keeps_whole=*/true),
+                         beta1_ ? at::zeros_like(group.values) : at::Tensor(), at::zeros({}, at::kDouble)});
+    }
   }
 
   void step(std::span<const double> rates) override {
@@ -130,7 +129,7 @@ class Adafactor final : public Optimizer {
   std::vector<double> effective_rates(std::span<const double> rates) const override {
     std::vector<double> result(rates.begin(), rates.end());
     for (size_t i = 0; i < states_.size(); ++i) {
-      if (states_[i].step.item<double>() > 0.0) result[i] = states_[i].reported_rate;
+      if (states_[i].reported_rate.defined()) result[i] = states_[i].reported_rate.item<double>();
     }
     return result;
   }
@@ -139,11 +138,7 @@ class Adafactor final : public Optimizer {
     NamedTensors result;
     for (size_t i = 0; i < states_.size(); ++i) {
       const std::string& group = parameters_.groups()[i].name;
-      if (states_[i].rows.numel() > 0) {
-        result.emplace_back("exp_avg_sq_row." + group, states_[i].rows);
-        result.emplace_back("exp_avg_sq_col." + group, states_[i].columns);
-      }
-      if (states_[i].squares.numel() > 0) result.emplace_back("exp_avg_sq." + group, states_[i].squares);
+      states_[i].squares.add_state("exp_avg_sq", group, result);
       if (beta1_) result.emplace_back("exp_avg." + group, states_[i].means);
       result.emplace_back("step." + group, states_[i].step);
     }
@@ -151,84 +146,35 @@ class Adafactor final : public Optimizer {
   }
 
  private:
-  // Where a parameter's means begin in the buffers of its group.
-  struct Place {
-    bool is_factored = false;  // two dimensions or more: the last two become rows and columns
-    int64_t row = 0;
-    int64_t column = 0;
-    int64_t square = 0;
-  };
   struct State {
-    std::vector<Place> places;
-    at::Tensor rows;     // mean square over the last dimension
-    at::Tensor columns;  // over the last but one
-    at::Tensor squares;  // of parameters with fewer dimensions
-    at::Tensor means;    // of the steps, with beta1; like the parameters
-    at::Tensor step;     // 0-d fp64 on the CPU
-    double reported_rate = 0.0;
+    FactoredMoments squares;
+    at::Tensor means;            // of the steps, with beta1; like the parameters
+    at::Tensor step;             // 0-d fp64 on the CPU
+    at::Tensor reported_rate{};  // 0-d fp64; undefined before the first step of this process
   };
 
-  State make_state(const ParameterGroup& group) const {
-    State state;
-    Place next;
-    for (const ParameterSlot& slot : group.slots) {
-      next.is_factored = slot.shape.size() >= 2;
-      state.places.push_back(next);
-      if (next.is_factored) {
-        next.row += slot.count / slot.shape.back();
-        next.column += slot.count / slot.shape[slot.shape.size() - 2];
-      } else {
-        next.square += slot.count;
-      }
-    }
-    const at::TensorOptions options = group.values.options();
-    state.rows = at::zeros({next.row}, options);
-    state.columns = at::zeros({next.column}, options);
-    state.squares = at::zeros({next.square}, options);
-    if (beta1_) state.means = at::zeros_like(group.values);
-    state.step = at::zeros({}, at::kDouble);
-    return state;
-  }
-
-  double rate_of(const at::Tensor& values, double rate, double step) const {
+  // 0-d fp64.
+  at::Tensor rate_of(const at::Tensor& values, double rate, double step) const {
     double result = rate;
     if (is_relative_) result = std::min(is_slow_ ? 1e-6 * step : 1e-2, 1.0 / std::sqrt(step));
-    return is_scaled_ ? result * std::max(eps_[1], root_mean_square(values)) : result;
-  }
-
-  // Gradient divided by the root of its mean square, whose means it updates.
-  at::Tensor scaled_gradient(const State& state, const Place& place, const at::Tensor& gradient, double step) const {
-    const double keep = 1.0 - std::pow(step, decay_rate_);
-    const at::Tensor square = gradient.square().add_(eps_[0]);
-    if (!place.is_factored) {
-      at::Tensor mean = state.squares.narrow(0, place.square, gradient.numel()).view(gradient.sizes());
-      mean.mul_(keep).add_(square, 1.0 - keep);
-      return mean.rsqrt().mul_(gradient);
-    }
-    const auto mean_over = [&](const at::Tensor& buffer, int64_t begin, int64_t dimension) {
-      const at::Tensor fresh = square.mean(dimension);
-      at::Tensor mean = buffer.narrow(0, begin, fresh.numel()).view(fresh.sizes());
-      return mean.mul_(keep).add_(fresh, 1.0 - keep);
-    };
-    const at::Tensor row = mean_over(state.rows, place.row, -1);           // [..., R]
-    const at::Tensor column = mean_over(state.columns, place.column, -2);  // [..., C]
-    const at::Tensor row_factor = (row / row.mean(-1, /*keepdim=*/true)).rsqrt_().unsqueeze(-1);
-    return (row_factor * column.rsqrt().unsqueeze(-2)).mul_(gradient);
+    if (is_scaled_) return root_mean_square(values).clamp_min_(eps_[1]).mul_(result);
+    return at::full({}, result, values.options().dtype(at::kDouble));
   }
 
   void step_parameter(const ParameterGroup& group, State& state, size_t index, double base_rate, double step) const {
     const ParameterSlot& slot = group.slots[index];
     at::Tensor values = group.values.narrow(0, slot.offset, slot.count).view(slot.shape);
     const at::Tensor gradient = group.gradients.narrow(0, slot.offset, slot.count).view(slot.shape);
-    const double rate = rate_of(values, base_rate, step);
+    const at::Tensor rate = rate_of(values, base_rate, step);
     if (index == 0) state.reported_rate = rate;
-    at::Tensor update = scaled_gradient(state, state.places[index], gradient, step);
-    update.mul_(rate / std::max(1.0, root_mean_square(update) / clip_threshold_));
+    const double keep = 1.0 - std::pow(step, decay_rate_);
+    at::Tensor update = state.squares.inverse_root(index, gradient.square().add_(eps_[0]), keep).mul_(gradient);
+    update.mul_(rate * clip_factor(update, clip_threshold_));
     if (beta1_) {
       at::Tensor mean = state.means.narrow(0, slot.offset, slot.count).view(slot.shape);
       update = mean.mul_(*beta1_).add_(update, 1.0 - *beta1_);
     }
-    if (weight_decay_ != 0.0) values.mul_(1.0 - weight_decay_ * rate);
+    if (weight_decay_ != 0.0) values.sub_(values * (rate * weight_decay_));
     values.sub_(update);
   }
 

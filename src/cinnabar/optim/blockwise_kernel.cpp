@@ -11,13 +11,14 @@ namespace {
 
 constexpr int kExponents = 7;  // decades: 1e-6 to 1
 
-// Middles of `count` - 1 even parts of [0.1, 1], in fp32 and from both ends, as the reference's levels come about.
+// Middles of `count` - 1 even parts of [0.1, 1], in fp32, from both ends and rounded once, as the reference's levels
+// come about.
 std::vector<float> middles(int64_t count) {
   const float step = (1.0F - 0.1F) / static_cast<float>(count - 1);
   std::vector<float> borders;
   for (int64_t i = 0; i < count; ++i) {
-    borders.push_back(i < count / 2 ? 0.1F + step * static_cast<float>(i)
-                                    : 1.0F - step * static_cast<float>(count - i - 1));
+    borders.push_back(i < count / 2 ? std::fma(step, static_cast<float>(i), 0.1F)
+                                    : std::fma(-step, static_cast<float>(count - i - 1), 1.0F));
   }
   std::vector<float> result;
   for (size_t i = 0; i + 1 < borders.size(); ++i) result.push_back((borders[i] + borders[i + 1]) / 2.0F);

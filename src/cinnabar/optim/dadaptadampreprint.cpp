@@ -61,7 +61,7 @@ class DAdaptAdamPreprint final : public AdaptiveRate {
     const double found = (sums[1] / (1.0 - keep) - squares) / sums[2];
     estimate() = std::max(estimate(), std::min(found, estimate() * growth_rate()));
     for_all(rates, [&](const Piece& piece) {
-      if (decay_ != 0.0 && is_decoupled_) piece.values.mul_(1.0 - decay_ * dlr);
+      if (decay_ != 0.0 && is_decoupled_) piece.values.add_(piece.values, -decay_ * dlr);
       piece.values.addcdiv_(piece.buffers[0], piece.buffers[1].sqrt().add_(eps_), -1.0);
     });
     steps_done() += 1.0;

@@ -204,7 +204,8 @@ class Prodigy final : public AdaptiveRate {
       // Before the decay: with beta1 = 0 the gradient is the step.
       const at::Tensor way =
           betas_[0] > 0.0 ? piece.buffers[0] : decayed(piece.gradients, piece.values, is_decoupled_ ? 0.0 : decay_);
-      if (decay_ != 0.0 && is_decoupled_) piece.values.mul_(1.0 - decay_ * dlr);
+      // Added, not multiplied: 1 - decay dlr is too near to 1 for fp32.
+      if (decay_ != 0.0 && is_decoupled_) piece.values.add_(piece.values, -decay_ * dlr);
       piece.values.addcdiv_(way, divisor, betas_[0] > 0.0 ? -dlr : -dlr * d);
     });
   }
