@@ -49,7 +49,11 @@ void run(const std::filesystem::path& folder, Reporter& reporter) {
     const std::filesystem::path settings = models / (name + ".json");
     if (!std::filesystem::exists(settings)) continue;
     const std::string architecture = read_json(settings).value("arch", "");
-    if (architecture != "sd15") {
+    const auto families = models::model_families().names();
+    const auto checkpoint = formats::Checkpoint::open(models / (name + ".safetensors"));
+    if (std::none_of(families.begin(), families.end(), [&](const std::string& family) {
+          return models::model_families().at(family).recognises(*checkpoint);
+        })) {
       reporter.skip("targets of " + file.stem().string(), "the family " + architecture + " is not built yet");
       continue;
     }

@@ -53,7 +53,8 @@ std::vector<std::pair<std::string, at::Tensor>> run(models::DiffusionModel& mode
 
 void compare_outputs(models::DiffusionModel& model, const GoldenTensors& inputs, const GoldenTensors& io,
                      const std::string& prefix, const std::string& label, Reporter& reporter) {
-  const int64_t first_width = io.has("base.te1_hidden11") ? io.at("base.te1_hidden11").size(2) : 0;
+  const std::string first = prefix + ".te1_hidden11";
+  const int64_t first_width = io.has(first) ? io.at(first).size(2) : 0;
   for (const auto& [name, value] : run(model, inputs, first_width)) {
     const std::string key = prefix + "." + name;
     if (io.has(key)) reporter.result(label + " " + name, largest_difference(value, io.at(key)), kOutput);
