@@ -1,7 +1,11 @@
 #include "cinnabar/train/saver.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
+#include "cinnabar/adapters/python_text.h"
+#include "cinnabar/adapters/thumbnail.h"
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/resources.h"
@@ -34,6 +38,11 @@ Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const sch
   const std::filesystem::path probe = folder_ / ".cinnabar-write-test";
   base::write_file(probe, "");
   std::filesystem::remove(probe, error);
+  extension_ = "." + values_.maybe_text("save_model_as").value_or("safetensors");
+  if (extension_ != ".safetensors")
+    events_.log("save_model_as " + extension_.substr(1) + ": files of this format hold no metadata.");
+  if (const auto picture = values_.maybe_text("metadata_thumbnail"))
+    values_.set("metadata_thumbnail", adapters::thumbnail_url(*picture));
   hashes_ = std::async(std::launch::async, [this] {
     const std::string model = values_.text("pretrained_model_name_or_path");
     facts_.base_model = adapters::file_facts(base::resolved(model, "embedded/model.safetensors").string());
@@ -47,18 +56,32 @@ Saver::~Saver() {
 
 std::filesystem::path Saver::save(const std::string& stem, const SavedAt& at) {
   if (hashes_.valid()) hashes_.get();
-  const std::filesystem::path path = folder_ / (stem + ".safetensors");
-  const adapters::SavePoint point{now_s(), at.step, at.epoch};
+  const std::filesystem::path path = folder_ / (stem + extension_);
+  adapters::SavePoint point{now_s(), at.step, at.epoch};
+  if (at.is_averaged) {
+    point.ema = "decay=" + adapters::python_float(values_.maybe_number("ema_decay").value_or(0.999)) +
+                ",every=" + std::to_string(values_.maybe_integer("ema_update_every").value_or(1));
+  }
   set_.save(path, adapters::training_metadata(facts_, values_, point), precision_of(values_));
   events_.saved(path, "adapter", at.step, at.epoch);
+  if (!stem.ends_with(kRawEnding)) saved_[stem] = at.step;
   return path;
 }
 
+std::string Saver::nearest(int64_t step) const {
+  const auto distance = [&](const auto& item) { return std::abs(item.second - step); };
+  const auto found = std::ranges::min_element(saved_, {}, distance);
+  return found == saved_.end() ? "" : found->first + extension_;
+}
+
 void Saver::remove(const std::string& stem) {
-  std::error_code error;
-  const std::filesystem::path path = folder_ / (stem + ".safetensors");
-  if (std::filesystem::remove(path, error)) events_.log("Removed the older " + path.filename().string() + ".");
-  if (error) events_.warning("cannot remove the older " + path.string() + ": " + error.message());
+  saved_.erase(stem);
+  for (const std::string& name : {stem + extension_, stem + kRawEnding + extension_}) {
+    std::error_code error;
+    const std::filesystem::path path = folder_ / name;
+    if (std::filesystem::remove(path, error)) events_.log("Removed the older " + name + ".");
+    if (error) events_.warning("cannot remove the older " + path.string() + ": " + error.message());
+  }
 }
 
 }  // namespace cinnabar::train

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <future>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -16,8 +17,12 @@ namespace cinnabar::train {
 
 struct SavedAt {
   int64_t step = 0;
-  int64_t epoch = 0;  // as ss_epoch counts
+  int64_t epoch = 0;         // as ss_epoch counts
+  bool is_averaged = false;  // the weights are the moving average's
 };
+
+// Behind the stem of files with the last step's weights, where the plain name is the average's (ema_save_raw).
+inline constexpr const char* kRawEnding = "-raw";
 
 class Saver {
  public:
@@ -27,17 +32,23 @@ class Saver {
         base::EventSink& events);
   ~Saver();
 
-  // Writes STEM.safetensors. Throws Error{Io} or Error{OutOfSpace}; an older file of that name is replaced as a whole.
+  // Writes STEM with the extension of save_model_as. Throws Error{Io} or Error{OutOfSpace}; an older file of that name
+  // is replaced as a whole.
   std::filesystem::path save(const std::string& stem, const SavedAt& at);
-  // Removes an older file of this run that the options no longer keep; a missing one is no error.
+  // Removes an older file of this run that the options no longer keep, and the one with kRawEnding; a missing one is no
+  // error.
   void remove(const std::string& stem);
+  // Name of the saved file whose step is nearest to `step`, or "" before the first one.
+  std::string nearest(int64_t step) const;
 
  private:
   adapters::AdapterSet& set_;
   adapters::TrainingFacts facts_;
-  const schema::Values& values_;
+  schema::Values values_;  // metadata_thumbnail as a data URL
   base::EventSink& events_;
   std::filesystem::path folder_;
+  std::string extension_;                 // with its dot
+  std::map<std::string, int64_t> saved_;  // stem -> step, of what this run wrote and did not remove
   std::future<void> hashes_;
 };
 
