@@ -28,7 +28,7 @@ struct SubsetOptions {
   bool has_face_names = false;    // captions of name_1_2_3_4.png (face coordinates) may lie in name.txt
   bool skip_uncaptioned = false;  // pictures without a caption are left out
   bool recursive = false;         // with the folders below
-  bool flip_aug = false;  // mirrored left to right in half of the draws
+  bool flip_aug = false;          // mirrored left to right in half of the draws
   bool color_aug = false;
   bool random_crop = false;
   bool alpha_mask = false;
