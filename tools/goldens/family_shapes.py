@@ -56,7 +56,7 @@ SMALL = {
         'sample': [2, 8, 6], 'other_sample': [2, 4, 8], 'other_context': 152, 'image': [1, 12, 16],
     },
     'adapters': {'sd2_lora': {'dim': 2, 'alpha': 3}, 'sdxl_lora': {'dim': 2}, 'sdxl_lora_conv': {'dim': 3, 'alpha': 1.5}},
-    'training': {'sd2_lora_vpred': {'steps': 3, 'sample': [2, 8, 6]}, 'sdxl_lora': {'steps': 3, 'sample': [2, 8, 6]},
+    'training': {'sd2_lora_vpred': {'steps': 3, 'sample': [2, 8, 6]}, 'sdxl_lora': {'steps': 3, 'sample': [2, 8, 6], 'keep_grad': False},
                  'sdxl_lora_unet_conv': {'steps': 2, 'sample': [1, 8, 6]}},
 }
 
