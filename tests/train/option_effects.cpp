@@ -8,10 +8,12 @@ using P = Part;
 
 const Words kEpochs{"--max_train_steps", "6"};  // two epochs of the three batches
 const Words kPreview{"--sample_prompts", "prompts.txt", "--sample_at_first"};
-const Words kHeldOut{"--validation_split", "0.34"};
+const Words kMany{"--train_data_dir", "many"};
+const Words kHeldOut{"--train_data_dir", "many", "--validation_split", "0.5"};
 const Words kHuber{"--loss_type", "huber"};
 const Words kReg{"--reg_data_dir", "reg"};
 const Words kVelocity{"--v_parameterization"};
+const Words kFineBuckets{"--enable_bucket", "--resolution", "128", "--bucket_reso_steps", "16"};
 const Words kBuckets{"--enable_bucket", "--min_bucket_reso", "64"};
 
 Words plus(Words a, const Words& b) {
@@ -46,14 +48,17 @@ std::vector<OptionEffect> data_rows() {
       {"resolution", P::Weights, {"128"}},
       {"train_batch_size", P::Weights, {"2"}},
       {"caption_extension", P::Weights, {".other"}},
-      {"enable_bucket", P::Weights, {}, {"--min_bucket_reso", "64"}},
-      {"min_bucket_reso", P::Messages, {"128"}, {"--enable_bucket", "--resolution", "128"}, {"64"}},
-      {"max_bucket_reso", P::Messages, {"64"}, kBuckets, {"1024"}},
+      {"enable_bucket",
+       P::Weights,
+       {},
+       {"--resolution", "128", "--min_bucket_reso", "64", "--bucket_reso_steps", "16"}},
+      {"min_bucket_reso", P::Messages, {"128"}, kFineBuckets, {"64"}},
+      {"max_bucket_reso", P::Messages, {"128"}, plus(kFineBuckets, {"--min_bucket_reso", "64"}), {"1024"}},
       {"bucket_reso_steps", P::Messages, {"8"}, kBuckets},
       {"bucket_no_upscale", P::Messages, {}, plus(kBuckets, {"--resolution", "256"})},
       {"cache_latents", P::Messages, {}},
       {"cache_latents_to_disk", P::Files, {}},
-      {"cache_text_encoder_outputs", P::Messages, {}, {"--network_train_unet_only"}},
+      {"cache_text_encoder_outputs", P::Error, {}, {"--network_train_unet_only", "--shuffle_caption"}},
       {"cache_text_encoder_outputs_to_disk", P::Files, {}, {"--network_train_unet_only"}},
       {"vae_batch_size", P::Progress, {"2"}, {"--cache_latents"}},
       {"flip_aug", P::Weights, {}, kEpochs},
@@ -77,7 +82,7 @@ std::vector<OptionEffect> picture_rows() {
       {"recursive", P::Messages, {}, {"--train_data_dir", "deep"}},
       {"strict", P::Error, {}, {"--train_data_dir", "broken"}},
       {"face_crop_aug_range", P::Weights, {"2.0,4.0"}, {"--train_data_dir", "faces"}},
-      {"read_npz", P::Messages, {}, {"--train_data_dir", "cached"}},
+      {"read_npz", P::Messages, {}, {"--train_data_dir", "cached", "--pretrained_model_name_or_path", "embedded"}},
   };
 }
 
@@ -112,7 +117,7 @@ std::vector<OptionEffect> network_rows() {
       {"network_dropout", P::Weights, {"0.5"}},
       {"network_args", P::Weights, {"conv_dim=1"}},
       {"network_weights", P::Weights, {"before.safetensors"}},
-      {"dim_from_weights", P::Weights, {}, {"--network_weights", "before.safetensors", "--network_dim", "3"}},
+      {"dim_from_weights", P::Weights, {}, {"--network_weights", "before.safetensors", "--network_args", "conv_dim=1"}},
       {"base_weights", P::Weights, {"before.safetensors"}},
       {"base_weights_multiplier", P::Weights, {"0.5"}, {"--base_weights", "before.safetensors"}},
       {"scale_weight_norms", P::Weights, {"0.001"}},
@@ -132,7 +137,7 @@ std::vector<OptionEffect> optimizer_rows() {
       {"use_8bit_adam", P::Metadata, {}},
       {"use_lion_optimizer", P::Weights, {}},
       {"fused_backward_pass", P::Messages, {}, {"--optimizer_type", "Adafactor"}},
-      {"lr_scheduler_type", P::Weights, {"CosineAnnealingLR"}, {"--lr_scheduler_args", "T_max=2"}},
+      {"lr_scheduler_type", P::Weights, {"CosineAnnealingLR", "--lr_scheduler_args", "T_max=2"}},
       {"max_grad_norm", P::Weights, {"1e-8"}},
       {"gradient_accumulation_steps", P::Weights, {"2"}},
       {"learning_rate", P::Weights, {"2e-3"}},
@@ -140,7 +145,7 @@ std::vector<OptionEffect> optimizer_rows() {
       {"text_encoder_lr", P::Weights, {"2e-3"}},
       {"lr_scheduler", P::Weights, {"linear"}},
       {"lr_warmup_steps", P::Weights, {"1"}, {"--lr_scheduler", "linear"}},
-      {"lr_decay_steps", P::Weights, {"1"}, {"--lr_scheduler", "warmup_stable_decay"}},
+      {"lr_decay_steps", P::Weights, {"3"}, {"--lr_scheduler", "warmup_stable_decay", "--max_train_steps", "4"}},
       {"lr_scheduler_num_cycles", P::Weights, {"2"}, {"--lr_scheduler", "cosine_with_restarts"}},
       {"lr_scheduler_power", P::Weights, {"3"}, {"--lr_scheduler", "polynomial"}},
       {"lr_scheduler_timescale", P::Weights, {"2"}, {"--lr_scheduler", "inverse_sqrt"}},
@@ -158,11 +163,11 @@ std::vector<OptionEffect> training_rows() {
       {"max_train_steps", P::Weights, {"3"}, {}, {"2"}},
       {"max_train_epochs", P::Weights, {"1"}},
       {"seed", P::Weights, {"2"}, {}, {"1"}},
-      {"validation_split", P::Weights, {"0.34"}},
+      {"validation_split", P::Weights, {"0.5"}, kMany},
       {"validation_seed", P::Messages, {"9"}, kHeldOut},
       {"validate_every_n_steps", P::Messages, {"1"}, kHeldOut},
       {"validate_every_n_epochs", P::Messages, {"5"}, kHeldOut},
-      {"max_validation_steps", P::Progress, {"1"}, {"--validation_split", "0.67"}},
+      {"max_validation_steps", P::Progress, {"1"}, kHeldOut},
   };
 }
 
@@ -225,7 +230,10 @@ std::vector<OptionEffect> preview_rows() {
       {"sample_at_first", P::Pictures, {}, {"--sample_prompts", "prompts.txt"}},
       {"sample_sampler", P::Pictures, {"euler_a"}, kPreview},
       {"sample_noise_table", P::Pictures, {"zero_terminal"}, plus(kPreview, kVelocity)},
-      {"solver_order", P::Pictures, {"3"}, plus(kPreview, {"--sample_sampler", "dpmsolver++"})},
+      {"solver_order",
+       P::Pictures,
+       {"3"},
+       {"--sample_prompts", "long.txt", "--sample_at_first", "--sample_sampler", "dpmsolver++"}},
       {"timestep_spacing", P::Pictures, {"trailing"}, kPreview},
       {"clip_sample", P::Pictures, {}, kPreview},
       {"karras_sigmas", P::Pictures, {}, plus(kPreview, {"--sample_sampler", "euler"})},

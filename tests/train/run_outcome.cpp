@@ -64,12 +64,12 @@ void write_picture(const fs::path& path, data::Size size, int64_t channels) {
       }
     }
   }
-  fs::create_directories(path.parent_path());
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
   data::save_png(path, picture);
 }
 
 void write_text(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
   base::write_file(path, text);
 }
 
@@ -138,7 +138,8 @@ void read_network(const fs::path& path, std::map<Part, std::string>& outcome) {
   for (const auto& [key, view] : file->tensors())
     outcome[Part::Types] += key + " " + std::string(formats::to_string(view.dtype)) + "\n";
   for (const auto& [key, value] : metadata) {
-    const bool is_varying = key.starts_with("sshs_") || key.starts_with("ss_training_") || key == "ss_session_id" ||
+    const bool is_varying = key.starts_with("sshs_") || key.starts_with("ss_training_started") ||
+                            key.starts_with("ss_training_finished") || key == "ss_session_id" ||
                             key == "modelspec.date" || key == "modelspec.hash_sha256";
     if (!is_varying) outcome[Part::Metadata] += key + "=" + value + "\n";
   }
@@ -184,8 +185,10 @@ Laboratory::Laboratory() {
   write_text("cached/1_c/p.txt", "kept");
   write_text("set.toml",
              "[[datasets]]\nresolution = 64\nbatch_size = 1\n[[datasets.subsets]]\nimage_dir = \"deep/1_d\"\n");
+  for (const char* name : {"p", "q", "r", "s"}) write_picture(std::string("many/1_m/") + name + ".png", {64, 64}, 3);
+  write_text("long.txt", "a cat --d 1 --s 16 --w 64 --h 64\n");
   write_text("prompts.txt", "a cat --d 1 --s 3 --w 64 --h 64\n");
-  compute({"--train_data_dir", "cached", "--write_npz"});
+  compute({"--pretrained_model_name_or_path", "embedded", "--train_data_dir", "cached", "--write_npz"});
   compute({"--output_name", "before"});
   fs::copy_file("out/before.safetensors", "before.safetensors");
   fs::remove_all("out");
