@@ -298,11 +298,13 @@ TEST_CASE("npz_files_are_written_as_sd_scripts_names_them_and_read_back") {
   scene.subset.flip_aug = true;
   scene.subset.alpha_mask = true;
   scene.put("a.png", half_transparent());
-  scene.npz = {.writes = true};
+  // Not the 8 of the published models.
+  scene.encoder = [](const at::Tensor& pixels) { return encode(at::upsample_nearest2d(pixels, {128, 128})); };
+  scene.npz = {.writes = true, .downscale = 4};
   CHECK(scene.run() == 2);
   const fs::path npz = scene.pictures() / "a_0064x0064_sd.npz";
   REQUIRE(fs::exists(npz));
-  scene.npz = {.reads = true};
+  scene.npz = {.reads = true, .downscale = 4};
   LatentCache cache({}, "another vae");
   scene.encoded = 0;
   const std::vector<Dataset> datasets = scene.scan();
@@ -310,11 +312,13 @@ TEST_CASE("npz_files_are_written_as_sd_scripts_names_them_and_read_back") {
   CHECK(scene.encoded == 0);
   CHECK(scene.has_said("1 latents are taken from .npz files: a_0064x0064_sd.npz"));
   const at::Tensor moments = cache.moments(datasets[0], 0, false);
-  CHECK(moments.size(0) == 8);
+  CHECK(moments.sizes() == at::IntArrayRef({8, 16, 16}));
   CHECK((moments[4] * 0.5).exp().eq(0).all().item<bool>());  // drawn already: no spread
   // Drawn from a mean of -1 (black) in the second channel with a deviation of exp(-2).
   CHECK(moments[1].mean().item<float>() == doctest::Approx(-1.0).epsilon(0.1));
   CHECK_FALSE(cache.moments(datasets[0], 0, true).equal(moments));
+  Loader loader(datasets, {.seed = 4, .threads = 0, .latents = &cache});
+  CHECK(loader.next().moments.size(0) == 1);
   CHECK(cache.mask(datasets[0], 0)[0][0].item<int>() == 0);
   CHECK(cache.mask(datasets[0], 0)[0][63].item<int>() == 255);
 }

@@ -213,6 +213,7 @@ void LatentCache::add_fault(const Sample& sample, const std::string& message, Pi
 
 bool LatentCache::fill(const Dataset& dataset, const LatentFill& fill) {
   check_options(dataset);
+  npz_ = fill.npz;
   const auto batches = plan(dataset, fill);
   size_t total = 0;
   for (const auto& batch : batches) total += batch.size();
@@ -239,10 +240,8 @@ bool LatentCache::fill(const Dataset& dataset, const LatentFill& fill) {
 at::Tensor LatentCache::moments(const Dataset& dataset, size_t sample, bool is_flipped) const {
   const Entry& found = entry(dataset, sample);
   if (found.npz.empty()) return tensor::copy(store_.get(found.latents + ending(is_flipped)).at("moments"));
-  const Sample& item = dataset.samples.at(sample);
-  const base::Result<NpzLatents> read = read_npz_latents(found.npz, {item, is_flipped, false});
-  if (!read) throw base::Error(read.error());
-  const at::Tensor& mean = is_flipped ? read.value().flipped : read.value().latents;
+  const NpzLatents read = read_npz(dataset, sample, is_flipped, false);
+  const at::Tensor& mean = is_flipped ? read.flipped : read.latents;
   return at::cat({mean, at::full_like(mean, -std::numeric_limits<float>::infinity())});
 }
 
@@ -250,9 +249,7 @@ at::Tensor LatentCache::mask(const Dataset& dataset, size_t sample) const {
   const Entry& found = entry(dataset, sample);
   if (found.mask.empty()) return {};
   if (found.npz.empty() || store_.has(found.mask)) return tensor::copy(store_.get(found.mask).at("mask"));
-  const base::Result<NpzLatents> read = read_npz_latents(found.npz, {dataset.samples.at(sample), false, true});
-  if (!read) throw base::Error(read.error());
-  return (read.value().mask * 255.0).round().to(at::kByte);
+  return (read_npz(dataset, sample, false, true).mask * 255.0).round().to(at::kByte);
 }
 
 void take_out_faulty(std::vector<Dataset>& datasets, const LatentCache& cache) {

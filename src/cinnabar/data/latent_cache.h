@@ -73,6 +73,7 @@ class LatentCache {
   Job prepare(const Dataset& dataset, const std::vector<Missing>& batch, const LatentFill& fill) const;
   void encode(const Dataset& dataset, Job& job, const LatentFill& fill);
   void add_fault(const Sample& sample, const std::string& message, PictureNotes* notes);
+  NpzLatents read_npz(const Dataset& dataset, size_t sample, bool is_flipped, bool is_mask) const;
   void find_npz(const Dataset& dataset, const LatentFill& fill);
   void write_npz(const Dataset& dataset, const LatentFill& fill) const;
 
@@ -81,6 +82,7 @@ class LatentCache {
   std::string model_hash_;
   std::unordered_map<std::string, Entry> entries_;  // by path, sizes and settings of the sample
   std::vector<Issue> faults_;
+  NpzRule npz_;  // of the last fill
 };
 
 // Removes the samples that `cache` found faulty, with an Issue each.

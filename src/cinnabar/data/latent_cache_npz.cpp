@@ -38,6 +38,17 @@ at::Tensor drawn(const at::Tensor& moments, const std::string& key) {
 
 }  // namespace
 
+NpzLatents LatentCache::read_npz(const Dataset& dataset, size_t sample, bool is_flipped, bool is_mask) const {
+  const base::Result<NpzLatents> found =
+      read_npz_latents(entry(dataset, sample).npz, {.sample = dataset.samples.at(sample),
+                                                    .wants_flipped = is_flipped,
+                                                    .wants_mask = is_mask,
+                                                    .channels = npz_.channels,
+                                                    .downscale = npz_.downscale});
+  if (!found) throw base::Error(found.error());
+  return found.value();
+}
+
 void LatentCache::find_npz(const Dataset& dataset, const LatentFill& fill) {
   Tally used, present;
   for (const Sample& sample : dataset.samples) {
