@@ -46,9 +46,12 @@ at::Tensor by_hand(const SampleRequest& request) {
 // Knows the clean latents (all 0.5) and predicts exactly what its objective asks for.
 class PerfectModel : public models::DiffusionModel {
  public:
-  explicit PerfectModel(models::Objective objective) {
+  // `is_zero_terminal`: of the table that it was trained with, which its file may say or not.
+  explicit PerfectModel(models::Objective objective, bool is_zero_terminal = false, bool says_so = false)
+      : table_({.zero_terminal_snr = is_zero_terminal}) {
     info_.objective = objective;
     info_.downscale = 8;
+    info_.zero_terminal_snr = says_so;
   }
   const models::ModelInfo& info() const override { return info_; }
   models::Tokens tokenize(const std::vector<std::string>& captions, const models::TextOptions&) const override {
@@ -187,6 +190,27 @@ TEST_CASE("epsilon_and_velocity_models_arrive_at_the_clean_latents") {
     const Generated made = Generator(model, {}).one({.prompt = "x", .width_px = 64, .height_px = 64, .steps = 5});
     CHECK(difference(made.latents, at::full({4, 8, 8}, 0.5)) < 1e-4);
   }
+}
+
+TEST_CASE("the_noise_table_is_the_file's_or_the_chosen_one") {
+  const auto miss = [](const std::string& table, bool is_zero_terminal, bool says_so) {
+    PerfectModel model(models::Objective::Velocity, is_zero_terminal, says_so);
+    GeneratorOptions options;
+    options.sampler.noise_table = table;
+    options.sampler.timestep_spacing = "trailing";  // from the noisiest timestep, where the tables differ most
+    const SampleRequest request{.prompt = "x", .width_px = 64, .height_px = 64, .steps = 5, .scale = 1.0};
+    return difference(Generator(model, options).one(request).latents, at::full({4, 8, 8}, 0.5));
+  };
+  CHECK(miss("auto", false, false) < 1e-4);
+  CHECK(miss("auto", true, true) < 1e-4);
+  CHECK(miss("auto", true, false) > 1e-3);  // a file that does not say it is sampled as sd-scripts samples it
+  CHECK(miss("zero_terminal", true, false) < 1e-4);
+  CHECK(miss("plain", false, true) < 1e-4);
+  CHECK(miss("plain", true, true) > 1e-3);
+  PerfectModel plain(models::Objective::Epsilon);
+  GeneratorOptions options;
+  options.sampler.noise_table = "zero_terminal";
+  CHECK_THROWS_WITH_AS(Generator(plain, options), doctest::Contains("only models that predict v"), base::Error);
 }
 
 TEST_CASE("broken_weights_are_an_error_that_says_so") {

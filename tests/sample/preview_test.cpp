@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <limits>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/base/atomic_file.h"
@@ -43,6 +44,32 @@ struct Fixture {
     }
     return found;
   }
+};
+
+// Has no memory left.
+class ExhaustedModel : public models::DiffusionModel {
+ public:
+  const models::ModelInfo& info() const override { return tiny_model().info(); }
+  models::Tokens tokenize(const std::vector<std::string>& captions, const models::TextOptions& options) const override {
+    return tiny_model().tokenize(captions, options);
+  }
+  models::Conditioning encode_text(const models::Tokens& tokens, const models::TextOptions& options) override {
+    return tiny_model().encode_text(tokens, options);
+  }
+  at::Tensor encode_moments(const at::Tensor& pixels) override { return pixels; }
+  at::Tensor decode(const at::Tensor& latents) override { return latents; }
+  at::Tensor predict(const at::Tensor&, const at::Tensor&, const models::Conditioning&) override {
+    if (++calls_ % 2 == 1) throw std::bad_alloc();
+    TORCH_CHECK(false, "not enough memory");
+  }
+  std::vector<models::ModelPart> parts() override { return tiny_model().parts(); }
+  std::vector<models::AdapterTarget> adapter_targets() override { return {}; }
+  void release(const std::string&) override {}
+  nn::Module& vae() override { return tiny_model().vae(); }
+  std::optional<models::ModelPart> vae_part() override { return std::nullopt; }
+
+ private:
+  int calls_ = 0;
 };
 
 }  // namespace
@@ -152,6 +179,16 @@ TEST_CASE("pictures_that_are_no_numbers_are_warnings") {
   const auto warnings = fixture.events_of("warning");
   REQUIRE(warnings.size() == 2);
   CHECK(warnings[0].at("text").get<std::string>().find("(\"a fox\") failed: the latents") != std::string::npos);
+  CHECK(fixture.events_of("sample").empty());
+}
+
+TEST_CASE("pictures_for_which_memory_does_not_suffice_are_warnings") {
+  ExhaustedModel model;
+  Fixture fixture("a fox --s 1\na cat --s 1\n");
+  const std::atomic<bool> stop{false};
+  Previews previews = fixture.previews();
+  previews.run(model, after_step(5), fixture.events, stop);
+  CHECK(fixture.events_of("warning").size() == 2);
   CHECK(fixture.events_of("sample").empty());
 }
 

@@ -56,6 +56,30 @@ TEST_CASE("clip_sample limits the clean latents of ddim and is off by default") 
   CHECK(run_sampler(*make_sampler("ddim", options), x, far, {}).item<double>() == doctest::Approx(1.0));
 }
 
+TEST_CASE("solver_order changes the solvers that list it") {
+  schema::Values values;
+  values.set("solver_order", int64_t{1});
+  const at::Tensor x = initial_noise({1}, {1, 4, 4});
+  for (const char* name : {"dpmsolver", "dpmsolver++", "unipc", "deis"}) {
+    CAPTURE(name);
+    const at::Tensor own = run_sampler(*make_sampler(name, options_with(20)), x, kModel, {});
+    const at::Tensor first = run_sampler(*make_sampler(name, with_values(options_with(20), values)), x, kModel, {});
+    CHECK_FALSE(at::allclose(own, first));
+  }
+}
+
+TEST_CASE("options that a sampler does not know are named") {
+  schema::Values values;
+  values.set("karras_sigmas", true);
+  values.set("timestep_spacing", std::string("leading"));
+  values.set("clip_sample", true);
+  values.set("solver_order", int64_t{3});
+  CHECK((unused_options("euler", values) == std::vector<std::string>{"clip_sample", "solver_order"}));
+  CHECK((unused_options("pndm", values) ==
+         std::vector<std::string>{"karras_sigmas", "clip_sample", "timestep_spacing", "solver_order"}));
+  CHECK(unused_options("pndm", {}).empty());
+}
+
 TEST_CASE("steps are reported and half-precision predictions are taken") {
   int64_t calls = 0;
   const Model half = [](const at::Tensor& x, double /*timestep*/) { return x.to(at::kBFloat16); };
