@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/input_event.h"
 #include "cinnabar/base/process.h"
 
 namespace cinnabar::base {
@@ -55,6 +56,16 @@ TEST_CASE("results_keep_the_types_of_their_fields") {
   CHECK(
       only_event(events) ==
       nlohmann::json{{"type", "result"}, {"output", "a.safetensors"}, {"steps", 5}, {"loss", 0.25}, {"passed", true}});
+}
+
+TEST_CASE("where_a_run_comes_from_is_an_event_of_its_own") {
+  RecordedEvents input;
+  tell_input(input, {.kind = "model", .path = "m.safetensors", .sha256 = "ab"});
+  CHECK(only_event(input) ==
+        nlohmann::json{{"type", "input"}, {"kind", "model"}, {"path", "m.safetensors"}, {"sha256", "ab"}});
+  RecordedEvents resumed;
+  tell_resumed(resumed, "out/dog-state", 7);
+  CHECK(only_event(resumed) == nlohmann::json{{"type", "resumed"}, {"path", "out/dog-state"}, {"step", 7}});
 }
 
 TEST_CASE("a_reader_that_went_away_is_noticed_and_does_not_end_the_run") {

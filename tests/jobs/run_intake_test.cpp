@@ -171,6 +171,8 @@ TEST_CASE("files_get_their_hash_and_changes_are_noticed") {
   CHECK(hash_of(folder / "w/state", kNever) == state.substr(0, 64));
   folder.put("w/state/deep/two", "3");
   CHECK(hash_of(folder / "w/state", kNever) != state.substr(0, 64));
+  folder.put("w/state/manifest.json", "{}");
+  CHECK(hash_of(folder / "w/state", kNever) == base::sha256_hex("{}"));
 }
 
 TEST_CASE("a_file_that_was_written_after_its_event_is_not_that_file") {

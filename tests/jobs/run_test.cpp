@@ -13,6 +13,8 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/jobs/run_folder.h"
+#include "cinnabar/jobs/run_record.h"
+#include "cinnabar/jobs/run_store.h"
 #include "formats/temporary_folder.h"
 
 namespace cinnabar::jobs {
@@ -70,6 +72,45 @@ TEST_CASE("passes_events_on_and_keeps_a_record") {
   struct stat status{};
   ::stat(record.c_str(), &status);
   CHECK((status.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("a_run_is_in_the_store_when_it_ends") {
+  const formats::TemporaryFolder folder;
+  const double before = now_s();
+  const Outcome run = run_act("done", folder);
+  CHECK(run.events[0].contains("time"));
+  // Opened without a look into the folders: the run itself wrote this.
+  Database database(store_path(folder / "workspace"), {});
+  Statement select(database, "SELECT state, step, started, ended, program_version FROM runs");
+  REQUIRE(select.step());
+  CHECK(select.text(0) == "done");
+  CHECK(select.integer(1) == 2);
+  CHECK(select.number(2) >= before);
+  CHECK(select.number(3) >= select.number(2));
+  CHECK(select.text(4) == CINNABAR_VERSION);
+  CHECK(read_record(run.outcome.record).process == this_process());
+}
+
+TEST_CASE("a_store_that_cannot_be_written_is_a_warning_and_the_run_is_done") {
+  const formats::TemporaryFolder folder;
+  std::filesystem::create_directories(store_path(folder / "workspace"));
+  const Outcome run = run_act("done", folder);
+  CHECK(run.outcome.exit_status == 0);
+  REQUIRE(run.events.size() == 3);
+  std::vector<std::string> types;
+  for (const ordered_json& event : run.events) types.push_back(event["type"]);
+  CHECK(std::count(types.begin(), types.end(), "warning") == 1);
+}
+
+TEST_CASE("an_engine_that_cannot_be_started_leaves_a_failed_run") {
+  const formats::TemporaryFolder folder;
+  const schema::Config config{.command = "train"};
+  CHECK_THROWS_AS(
+      run(schema_of_test(), config, {.worker = folder / "none", .torch = folder / "torch"}, folder / "workspace", {}),
+      base::Error);
+  RunStore store(folder / "workspace");
+  CHECK(store.find("latest").state == "failed");
+  CHECK(store.find("latest").message.find("cannot start") != std::string::npos);
 }
 
 TEST_CASE("an_error_of_the_engine_gives_its_words_and_status") {

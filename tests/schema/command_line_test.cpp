@@ -46,6 +46,18 @@ TEST_CASE("flags_stand_alone_and_can_be_unset") {
   CHECK(read.value("config_file") == Value("train.toml"));
 }
 
+TEST_CASE("a_positional_list_takes_all_words_that_are_left") {
+  const Schema schema({{{.name = "action", .type = Type::Text, .is_positional = true},
+                        {.name = "run", .type = Type::TextList, .is_positional = true},
+                        {.name = "json", .type = Type::Flag}}});
+  Source source;
+  Problems problems;
+  read_command_line(schema, {"rename", "--json", "dog", "my dog"}, "command line", source, problems);
+  CHECK(problems.empty());
+  CHECK(source.values.at("action").value == Value("rename"));
+  CHECK(source.values.at("run").value == Value(std::vector<std::string>{"dog", "my dog"}));
+}
+
 TEST_CASE("negative_numbers_are_values") { CHECK(Read({"--scale", "-1.5"}).value("scale") == Value(-1.5)); }
 
 TEST_CASE("lists_end_at_the_next_option") {

@@ -88,7 +88,7 @@ void EventView::show(const ordered_json& event) {
   if (type == "sample") return line(out_, "picture " + text_of(event, "path"));
   if (type != "result") return;
   for (const auto& [key, value] : event.items()) {
-    if (key == "type") continue;
+    if (key == "type" || key == "time") continue;
     const std::string shown = value.is_string()         ? value.get<std::string>()
                               : value.is_number_float() ? format("%.6g", value.get<double>())
                                                         : value.dump();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/process.h"
 #include "cinnabar/base/sha256.h"
 
@@ -73,6 +74,8 @@ std::optional<FileFacts> facts_of(const fs::path& path) {
 std::optional<std::string> hash_of(const fs::path& path, const std::function<bool()>& is_over) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return hash_of_file(path, is_over);
+  // A manifest names the hashes of all the other files: states of many GB need not be read again.
+  if (fs::is_regular_file(path / base::kManifestName, error)) return hash_of_file(path / base::kManifestName, is_over);
   std::string list;
   for (const fs::path& file : files_of(path)) {
     const auto hash = hash_of_file(file, is_over);

@@ -19,8 +19,9 @@ struct FileFacts {
 // Nothing when there is no such file or folder.
 std::optional<FileFacts> facts_of(const std::filesystem::path& path);
 
-// 64 hex digits. A folder's is that of a list of its files, each with its own hash. Nothing when `is_over` says so in
-// between, or when a file cannot be read. Reads in pieces: a file that shrinks meanwhile does no harm.
+// 64 hex digits. A folder's is that of its manifest (base/committed_folder.h), or without one, of a list of its files,
+// each with its own hash. Nothing when `is_over` says so in between, or when a file cannot be read. Reads in pieces: a
+// file that shrinks meanwhile does no harm.
 std::optional<std::string> hash_of(const std::filesystem::path& path, const std::function<bool()>& is_over);
 
 }  // namespace cinnabar::jobs
