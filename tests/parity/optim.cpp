@@ -21,7 +21,6 @@ using nlohmann::json;
 
 constexpr double kTolerance = 2e-6;  // optim/README.md: fp32 rounding over the recorded steps
 // The reference sums in fp32 what decides d, so that d is known to 1e-4 of itself and the steps with it.
-constexpr double kOrdinarySize = 4.0;  // of parameters: beyond, rounding grows with them
 constexpr double kEstimateTolerance = 1e-4;
 // bitsandbytes' own quantiser on the CPU looks codes up approximately: steps differ by parts of the rate, Lion's by
 // signs, that is by twice the rate.
@@ -125,11 +124,13 @@ struct Found {
   double share() const { return static_cast<double>(large) / static_cast<double>(elements); }
 };
 
-// Those that find the step size may go far: errors count relative to the largest value beyond that.
-void compare(const at::Tensor& found, const at::Tensor& expected, double large_from, Found& result) {
-  const double scale = std::max(1.0, expected.abs().max().item<double>() / kOrdinarySize);
+void compare(const at::Tensor& found, const at::Tensor& expected, const Case& test, const at::Tensor& start,
+             Found& result) {
+  // The way from the start is known as well as d is.
+  const double moved = test.estimates.empty() ? 0.0 : largest_difference(expected, start);
+  const double scale = std::max(1.0, moved * kEstimateTolerance / kTolerance);
   result.error = std::max(result.error, largest_difference(found, expected) / scale);
-  result.large += ((found - expected).abs() > large_from).sum().item<int64_t>();
+  result.large += ((found - expected).abs() > test.large_from).sum().item<int64_t>();
   result.elements += found.numel();
 }
 
@@ -163,7 +164,7 @@ std::map<std::string, Found> run_case(const Case& test, const GoldenTensors& pro
       const int64_t row = row_of(trajectory, step, problem.steps, kept);
       if (row < 0) continue;
       const at::Tensor expected = trajectory.select(0, row);
-      compare(parameter.detach(), expected, test.large_from, result[parameter_name]);
+      compare(parameter.detach(), expected, test, problem_file.at("param0." + parameter_name), result[parameter_name]);
     }
   }
   if (has_estimate) reporter.result(test.name + ".d", estimate_error, kEstimateTolerance, "relative");

@@ -26,14 +26,14 @@ std::vector<float> middles(int64_t count) {
 }
 
 // Each decade has twice as many levels as the one below.
-std::vector<double> dynamic_levels(bool is_signed) {
-  std::vector<double> levels{0.0, 1.0};
+std::vector<float> dynamic_levels(bool is_signed) {
+  std::vector<float> levels{0.0F, 1.0F};
   for (int i = 0; i < kExponents; ++i) {
-    const double scale = std::pow(10.0, i - (kExponents - 1));
+    const auto scale = static_cast<float>(std::pow(10.0, i - (kExponents - 1)));
     const int64_t borders = (int64_t{1} << (is_signed ? i : i + 1)) + 1;
     for (const float middle : middles(borders)) {
-      levels.push_back(scale * static_cast<double>(middle));
-      if (is_signed) levels.push_back(-scale * static_cast<double>(middle));
+      levels.push_back(scale * middle);
+      if (is_signed) levels.push_back(-scale * middle);
     }
   }
   std::sort(levels.begin(), levels.end());
@@ -54,8 +54,8 @@ uint8_t advanced(const CodeLevels& levels, uint8_t code, float value) {
 
 CodeLevels make_levels(bool is_signed) {
   CodeLevels result;
-  std::vector<double> levels = dynamic_levels(is_signed);
-  for (size_t i = 0; i < 256; ++i) result.level[i] = static_cast<float>(levels.at(i));
+  const std::vector<float> levels = dynamic_levels(is_signed);
+  for (size_t i = 0; i < 256; ++i) result.level[i] = levels.at(i);
   for (size_t i = 0; i + 1 < 256; ++i) {
     const double middle = (static_cast<double>(result.level[i]) + static_cast<double>(result.level[i + 1])) / 2.0;
     result.threshold[i] = rounded_down(middle);
