@@ -206,9 +206,10 @@ std::vector<Option> demo_options() {
 }
 
 Schema train_schema() {
-  return Schema({model_options(), dataset_options(), caption_options(), network_options(), optimizer_options(),
-                 learning_rate_options(), training_options(), loss_options(), saving_options(), metadata_options(),
-                 preview_options(), logging_options(), hardware_options(), program_options()});
+  return Schema({model_options(), dataset_options(), picture_options(), caption_options(), network_options(),
+                 optimizer_options(), learning_rate_options(), training_options(), loss_options(), validation_options(),
+                 saving_options(), metadata_options(), preview_options(), logging_options(), hardware_options(),
+                 program_options()});
 }
 
 Schema sample_schema() {
@@ -217,9 +218,10 @@ Schema sample_schema() {
 }
 
 Schema cache_schema() {
-  return Schema(
-      {model_options(), dataset_options(), caption_options(), only(network_options(), {"network_train_unet_only"}),
-       only(training_options(), {"mixed_precision", "no_half_vae", "seed"}), hardware_options(), program_options()});
+  return Schema({model_options(), dataset_options(), picture_options(), caption_options(),
+                 only(network_options(), {"network_train_unet_only"}),
+                 only(training_options(), {"mixed_precision", "no_half_vae", "seed"}), hardware_options(),
+                 program_options()});
 }
 
 Schema init_model_schema() { return Schema({init_model_options(), only(program_options(), {"workspace", "json"})}); }
