@@ -28,8 +28,9 @@ Program::~Program() {
 }
 
 base::Process Program::start(const std::vector<std::string>& words, const base::Pipe& output) const {
-  std::vector<std::string> environment = base::selected_environment(
-      {"PATH", "TMPDIR", "CINNABAR_CLIP_BPE", "CINNABAR_SHARE", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"});
+  std::vector<std::string> environment =
+      base::selected_environment({"PATH", "CINNABAR_KILL_AT", "TMPDIR", "CINNABAR_CLIP_BPE", "CINNABAR_SHARE",
+                                  "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"});
   environment.push_back("HOME=" + folder_.string());
   return base::Process({.program = std::string(CINNABAR_BIN_DIR) + "/cinnabar",
                         .arguments = words,

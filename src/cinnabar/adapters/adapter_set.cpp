@@ -267,7 +267,12 @@ std::vector<std::pair<std::string, at::Tensor>> AdapterSet::file_tensors(std::op
 
 void AdapterSet::save(const std::filesystem::path& path, std::map<std::string, std::string> metadata,
                       std::optional<at::ScalarType> dtype) const {
-  const std::vector<std::pair<std::string, at::Tensor>> values = file_tensors(dtype);
+  write_file(path, file_tensors(dtype), std::move(metadata));
+}
+
+void AdapterSet::write_file(const std::filesystem::path& path,
+                            const std::vector<std::pair<std::string, at::Tensor>>& values,
+                            std::map<std::string, std::string> metadata) {
   std::vector<formats::NamedTensor> tensors;
   tensors.reserve(values.size());
   for (const auto& [name, value] : values) tensors.push_back({name, tensor::view_of(value)});

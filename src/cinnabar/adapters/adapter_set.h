@@ -105,6 +105,11 @@ class AdapterSet {
   void save(const std::filesystem::path& path, std::map<std::string, std::string> metadata,
             std::optional<at::ScalarType> dtype = std::nullopt) const;
 
+  // What save() does with `values`, as file_tensors gives them or copies of them.
+  static void write_file(const std::filesystem::path& path,
+                         const std::vector<std::pair<std::string, at::Tensor>>& values,
+                         std::map<std::string, std::string> metadata);
+
   // weight += strength * delta for every layer, computed in fp32 and rounded to the weight's dtype. Detaches.
   void merge(double strength);
   // Takes the adapters off the layers; the set can still be saved. merge() does it, too.

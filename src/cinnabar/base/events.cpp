@@ -58,6 +58,10 @@ void EventSink::saved(const std::filesystem::path& path, std::string_view kind, 
   send(to_line(event));
 }
 
+void EventSink::resumed(const std::filesystem::path& path, int64_t step, int64_t epoch) {
+  send(to_line({{"type", "resumed"}, {"path", path.string()}, {"step", step}, {"epoch", epoch}}));
+}
+
 void EventSink::sample(const std::filesystem::path& path, std::string_view prompt, int64_t seed, int64_t step) {
   send(to_line({{"type", "sample"}, {"path", path.string()}, {"prompt", prompt}, {"seed", seed}, {"step", step}}));
 }

@@ -45,6 +45,8 @@ class EventSink {
   void warning(std::string_view text);
   // A file or folder is complete on disk. `kind`: "adapter", "model", "state", "picture", "cache".
   void saved(const std::filesystem::path& path, std::string_view kind, int64_t step, int64_t epoch = 0);
+  // The run goes on from a saved state.
+  void resumed(const std::filesystem::path& path, int64_t step, int64_t epoch);
   // A preview picture is complete on disk.
   void sample(const std::filesystem::path& path, std::string_view prompt, int64_t seed, int64_t step);
   // The outcome, at the end: for instance {"output": path, "steps": 100, "loss": 0.1}.

@@ -36,6 +36,8 @@ plan::SaveOptions save_options(const schema::Values& values) {
   options.save_n_epoch_ratio = values.maybe_integer("save_n_epoch_ratio");
   options.save_last_n_epochs = values.maybe_integer("save_last_n_epochs");
   options.save_last_n_steps = values.maybe_integer("save_last_n_steps");
+  options.save_last_n_epochs_state = values.maybe_integer("save_last_n_epochs_state");
+  options.save_last_n_steps_state = values.maybe_integer("save_last_n_steps_state");
   return options;
 }
 

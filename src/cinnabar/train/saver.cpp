@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
+
+#include <ATen/ATen.h>
 
 #include "cinnabar/adapters/python_text.h"
 #include "cinnabar/adapters/thumbnail.h"
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/resources.h"
 
 namespace cinnabar::train {
@@ -55,17 +59,29 @@ Saver::~Saver() {
 }
 
 std::filesystem::path Saver::save(const std::string& stem, const SavedAt& at) {
+  prepare(stem, at)();
+  return path_of(stem);
+}
+
+std::function<void()> Saver::prepare(const std::string& stem, const SavedAt& at) {
   if (hashes_.valid()) hashes_.get();
-  const std::filesystem::path path = folder_ / (stem + extension_);
   adapters::SavePoint point{now_s(), at.step, at.epoch};
   if (at.is_averaged) {
     point.ema = "decay=" + adapters::python_float(values_.maybe_number("ema_decay").value_or(0.999)) +
                 ",every=" + std::to_string(values_.maybe_integer("ema_update_every").value_or(1));
   }
-  set_.save(path, adapters::training_metadata(facts_, values_, point), precision_of(values_));
-  events_.saved(path, "adapter", at.step, at.epoch);
+  auto tensors = std::make_shared<std::vector<std::pair<std::string, at::Tensor>>>();
+  // Live tensors change with the next step.
+  for (const auto& [name, tensor] : set_.file_tensors(precision_of(values_)))
+    tensors->emplace_back(name, tensor.clone());
   if (!stem.ends_with(kRawEnding)) saved_[stem] = at.step;
-  return path;
+  return [tensors, path = path_of(stem), metadata = adapters::training_metadata(facts_, values_, point), at,
+          events = &events_, is_told = std::make_shared<bool>(false)] {
+    base::kill_point("network.before");
+    adapters::AdapterSet::write_file(path, *tensors, metadata);
+    base::kill_point("network.written");
+    if (!std::exchange(*is_told, true)) events->saved(path, "adapter", at.step, at.epoch);
+  };
 }
 
 std::string Saver::nearest(int64_t step) const {

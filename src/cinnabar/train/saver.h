@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <map>
 #include <optional>
@@ -35,6 +36,13 @@ class Saver {
   // Writes STEM with the extension of save_model_as. Throws Error{Io} or Error{OutOfSpace}; an older file of that name
   // is replaced as a whole.
   std::filesystem::path save(const std::string& stem, const SavedAt& at);
+  // The same in two parts: copies everything now, and gives what writes the file. That may be called from another
+  // thread, and again after it has thrown; the event is sent once the file is complete.
+  std::function<void()> prepare(const std::string& stem, const SavedAt& at);
+  std::filesystem::path path_of(const std::string& stem) const { return folder_ / (stem + extension_); }
+  const std::filesystem::path& folder() const { return folder_; }
+  // stem -> step of the files of this run; a resumed run takes over those of the earlier part.
+  std::map<std::string, int64_t>& saved_files() { return saved_; }
   // Removes an older file of this run that the options no longer keep, and the one with kRawEnding; a missing one is no
   // error.
   void remove(const std::string& stem);

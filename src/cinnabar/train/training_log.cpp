@@ -43,6 +43,11 @@ double TrainingLog::average() const {
   return std::accumulate(window_.begin(), window_.end(), 0.0) / static_cast<double>(window_.size());
 }
 
+void TrainingLog::restore(LogState state) {
+  window_ = std::move(state.window);
+  position_ = window_.empty() ? 0 : state.position % window_.size();
+}
+
 void TrainingLog::step(const StepReport& report) {
   // As the reference's recorder: the first epoch appends, later ones replace the value at the same place.
   if (window_.size() < static_cast<size_t>(plan_.steps_per_epoch)) {

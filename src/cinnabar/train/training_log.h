@@ -34,6 +34,12 @@ struct LogPlan {
   int64_t steps_per_epoch = 1;  // window of the moving average
 };
 
+// What a saved state of a run has to keep: the moving average.
+struct LogState {
+  std::vector<double> window{};
+  size_t position = 0;
+};
+
 class TrainingLog {
  public:
   // With logging_dir, writes to LOGGING_DIR/PREFIX + time/network_train. The sink must outlive the log.
@@ -45,6 +51,8 @@ class TrainingLog {
   void validation(const ValidationReport& report);
   void epoch_end(int64_t epoch);
   double average() const;
+  LogState state() const { return {window_, position_}; }
+  void restore(LogState state);
   // Waits until the event files are on the disk.
   void flush();
 

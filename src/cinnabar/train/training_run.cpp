@@ -7,11 +7,15 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 #include "cinnabar/data/batch_plan.h"
 #include "cinnabar/data/validation_split.h"
+#include "cinnabar/train/disk_check.h"
 #include "cinnabar/train/evaluation_scope.h"
 #include "cinnabar/train/family_checks.h"
+#include "cinnabar/train/foreign_state.h"
 #include "cinnabar/train/network_setup.h"
 #include "cinnabar/train/network_source.h"
 #include "cinnabar/train/run_caches.h"
@@ -72,8 +76,13 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
   if (const int64_t threads = values.maybe_integer("threads").value_or(0); threads > 0) {
     at::set_num_threads(static_cast<int>(threads));
   }
+  if (const auto folder = values_.maybe_text("resume")) foreign_ = foreign_state(*folder);
+  if (!foreign_) resumed_ = state_to_resume(values_, events_);
   if (const auto seed = values.maybe_integer("seed")) {
     seed_ = static_cast<uint64_t>(*seed);
+  } else if (resumed_) {
+    seed_ = resumed_->identity.seed;
+    values_.set("seed", static_cast<int64_t>(seed_));
   } else {
     // Recorded, so that the run can be repeated.
     seed_ = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) & 0xFFFFFFFFU;
@@ -88,6 +97,7 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
   cache_latents();
   make_plan();
   set_ = attach_network(values_, base_, seed_, events_);
+  if (foreign_) load_foreign();
   make_optimizer();
   training_step_ = std::make_unique<TrainingStep>(*base_.model, values_);
   training_step_->to(base_.device);
@@ -117,6 +127,10 @@ void TrainingRun::cache_latents() {
 
 // After the caches, since pictures that cannot be cached are left out.
 void TrainingRun::make_plan() {
+  if (const auto more = values_.maybe_integer("train_more_steps")) {
+    values_.set("max_train_steps", (resumed_ ? resumed_->position.step : 0) + *more);
+    values_.set("max_train_epochs", std::monostate{});
+  }
   plan_ = plan_run(datasets_, values_);
   for (const std::string& line : length_text(datasets_, values_, plan_)) events_.log(line);
   events_.log("Training " + std::to_string(plan_.max_train_steps) + " steps in " + std::to_string(plan_.epochs) +
@@ -136,6 +150,12 @@ void TrainingRun::make_saver() {
       training_facts({values_, base_, datasets_, plan_, validation_ ? validation_->picture_count() : 0});
   saver_ = std::make_unique<Saver>(*set_, std::move(facts), values_, events_);
   saves_ = std::make_unique<plan::SavePlan>(save_options(values_), plan_.epochs);
+  const int64_t network_bytes = parameters_.parameter_count() * 4;
+  int64_t state_bytes = network_bytes * (ema_ ? 2 : 1);
+  for (const auto& [name, tensor] : optimizer_->state()) state_bytes += static_cast<int64_t>(tensor.nbytes());
+  check_space(saver_->folder(), {network_bytes, values_.flag("save_state") ? state_bytes : 0});
+  const double minutes = values_.maybe_number("disk_wait_minutes").value_or(15.0);
+  queue_ = std::make_unique<SaveQueue>(events_, stop_, SaveQueueOptions{.most_wait_s = minutes * 60.0});
 }
 
 void TrainingRun::fill_caches() {
@@ -148,14 +168,14 @@ void TrainingRun::fill_caches() {
 }
 
 double TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch) {
-  adapters::StepContext context{.is_training = true, .seed = seed_, .step = static_cast<uint64_t>(micro_step_)};
+  adapters::StepContext context{.is_training = true, .seed = seed_, .step = static_cast<uint64_t>(at_.micro_step)};
   for (const data::BatchItem& item : batch.plan.items) context.samples.push_back(item.item);
   set_->set_step(context);
   const StepInputs inputs = inputs_->of(batch, {.seed = seed_, .step = static_cast<uint64_t>(epoch)});
   const StepLoss loss = training_step_->run(inputs);
   const double value = loss.mean.item<double>();
   if (std::isfinite(value)) {
-    bad_losses_ = 0;
+    at_.bad_losses = 0;
     scaler_.scaled(loss.mean / static_cast<double>(accumulation_)).backward();
     return value;
   }
@@ -164,7 +184,7 @@ double TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch) {
   for (const data::BatchItem& item : batch.plan.items)
     names += " " + dataset.samples.at(item.sample).path.filename().string();
   events_.warning("The loss of a batch is not finite and it is left out:" + names);
-  if (++bad_losses_ >= kMostBadLosses) {
+  if (++at_.bad_losses >= kMostBadLosses) {
     throw base::Error(
         base::ErrorCode::Data,
         "the loss was not finite in " + std::to_string(kMostBadLosses) +
@@ -181,7 +201,7 @@ void TrainingRun::optimizer_step(int64_t epoch, double loss) {
   StepReport report{.epoch = epoch, .loss = loss, .grad_norm = norm};
   std::vector<double> rates;
   for (const optim::ParameterGroup& group : parameters_.groups()) {
-    rates.push_back(rates_(scheduled_steps_, group.lr));
+    rates.push_back(rates_(at_.scheduled_steps, group.lr));
   }
   const bool is_finite = std::isfinite(norm);
   if (is_finite) {
@@ -191,7 +211,7 @@ void TrainingRun::optimizer_step(int64_t epoch, double loss) {
   report_rates(*optimizer_, parameters_, rates, report);
   report_skipped(is_finite);
   // An overflow of the loss scale skips the schedule, too; the step counts all the same.
-  if (is_finite || !scaler_.is_on()) ++scheduled_steps_;
+  if (is_finite || !scaler_.is_on()) ++at_.scheduled_steps;
   scaler_.update(!is_finite);
   parameters_.zero_gradients();
   if (const auto norms = limit_norms(values_, *set_, parameters_)) {
@@ -199,14 +219,14 @@ void TrainingRun::optimizer_step(int64_t epoch, double loss) {
     report.more.emplace_back("max_norm/max_key_norm", norms->largest);
     report.more.emplace_back("norm/avg_key_norm", norms->average);
   }
-  if (ema_ && is_finite) ema_->after_step(step_ + 1);
-  report.step = ++step_;
+  if (ema_ && is_finite) ema_->after_step(at_.step + 1);
+  report.step = ++at_.step;
   log_->step(report);
 }
 
 void TrainingRun::report_skipped(bool is_finite) {
   if (is_finite) return;
-  const std::string step = std::to_string(step_ + 1);
+  const std::string step = std::to_string(at_.step + 1);
   if (!scaler_.is_on()) {
     events_.warning("The gradient of step " + step + " is not finite; the step is left out.");
   } else if (scaler_.scale() > 1.0) {
@@ -220,10 +240,10 @@ void TrainingRun::report_skipped(bool is_finite) {
 }
 
 void TrainingRun::run_epoch(int64_t epoch) {
-  const int64_t steps_before = step_;
   data::Loader loader(datasets_, {.seed = seed_,
                                   .epoch = static_cast<uint64_t>(epoch),
-                                  .steps_before = steps_before,
+                                  .first_batch = static_cast<size_t>(at_.batches),
+                                  .steps_before = at_.epoch_first_step,
                                   .accumulation = accumulation_,
                                   .max_train_steps = plan_.max_train_steps,
                                   .prior_loss_weight = values_.maybe_number("prior_loss_weight").value_or(1.0),
@@ -235,7 +255,8 @@ void TrainingRun::run_epoch(int64_t epoch) {
   while (loader.has_next() && !is_finished()) {
     const double loss = micro_step(loader.next(), epoch);
     loss_sum += std::isfinite(loss) ? loss : 0.0;
-    ++micro_step_;
+    ++at_.micro_step;
+    ++at_.batches;
     if (++gathered < accumulation_ && loader.has_next()) {
       limit_norms(values_, *set_, parameters_);
       continue;
@@ -243,45 +264,83 @@ void TrainingRun::run_epoch(int64_t epoch) {
     optimizer_step(epoch, loss_sum / static_cast<double>(gathered));
     loss_sum = 0.0;
     gathered = 0;
+    queue_->pause_while_waiting();
     if (stop_.load() && !is_finished()) stop_here(epoch);
+    if (validation_->is_due_at_step(at_.step)) validate(epoch, false);
     save_and_preview(epoch, false);
-    if (validation_->is_due_at_step(step_)) validate(epoch, false);
+  }
+  log_->epoch_end(epoch);
+  if (validation_->is_due_at_epoch_end(epoch)) validate(epoch, true);
+  // A state of this moment goes on with the next epoch, unless the run has ended within this one.
+  if (!loader.has_next()) {
+    at_.epoch = epoch + 1;
+    at_.batches = 0;
+    at_.epoch_first_step = at_.step;
   }
   save_and_preview(epoch, true);
-  if (validation_->is_due_at_epoch_end(epoch)) validate(epoch, true);
-  log_->epoch_end(epoch);
 }
 
 void TrainingRun::validate(int64_t epoch, bool is_epoch_end) {
+  const bool is_new = validation_->losses().empty() || validation_->losses().back().step != at_.step;
   const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
   set_->set_step({});
   const auto progress = [&](int64_t done, int64_t total) {
     events_.progress({.phase = "validate", .step = done, .total = total});
   };
   const double loss =
-      validation_->measure(step_, {*inputs_, *training_step_, latents_.get(), loader_threads(values_), progress});
-  log_->validation({.step = step_, .epoch = epoch, .is_epoch_end = is_epoch_end, .loss = loss});
+      validation_->measure(at_.step, {*inputs_, *training_step_, latents_.get(), loader_threads(values_), progress});
+  log_->validation({.step = at_.step, .epoch = epoch, .is_epoch_end = is_epoch_end, .loss = loss});
+  // The end of an epoch at a step that was measured already: known, and told.
+  if (!is_new) return;
   const Verdict verdict = validation_->verdict();
-  events_.log("Validation at step " + std::to_string(step_) + ": loss " + std::to_string(loss) + " (training average " +
-              std::to_string(log_->average()) + "), " + to_text(verdict, saver_->nearest(verdict.best_step)) + ".");
+  events_.log("Validation at step " + std::to_string(at_.step) + ": loss " + std::to_string(loss) +
+              " (training average " + std::to_string(log_->average()) + "), " +
+              to_text(verdict, saver_->nearest(verdict.best_step)) + ".");
 }
 
 void TrainingRun::save_and_preview(int64_t epoch, bool is_epoch_end) {
-  const auto save = is_epoch_end ? saves_->at_epoch_end(epoch) : saves_->at_step(step_);
-  if (save) {
-    save_network(save->stem, is_epoch_end ? epoch : epoch - 1);
-    if (!save->removed_stem.empty()) saver_->remove(save->removed_stem);
-  }
-  preview({.step = step_, .epoch = is_epoch_end ? epoch : epoch - 1, .is_epoch_end = is_epoch_end});
+  const auto due = is_epoch_end ? saves_->at_epoch_end(epoch) : saves_->at_step(at_.step);
+  if (due) save(*due, is_epoch_end ? epoch : epoch - 1, values_.flag("save_state"));
+  preview({.step = at_.step, .epoch = is_epoch_end ? epoch : epoch - 1, .is_epoch_end = is_epoch_end});
 }
 
-std::filesystem::path TrainingRun::save_network(const std::string& stem, int64_t epoch) {
+std::filesystem::path TrainingRun::state_folder(const std::string& stem) const {
+  return saver_->folder() / (stem + "-state");
+}
+
+void TrainingRun::save(const plan::Save& save, int64_t epoch, bool has_state) {
+  std::vector<std::function<void()>> writes;
   if (ema_ && values_.flag("ema_save_raw")) {
     const EvaluationScope last(*optimizer_, parameters_);
-    saver_->save(stem + kRawEnding, {step_, epoch, false});
+    writes.push_back(saver_->prepare(save.stem + kRawEnding, {at_.step, epoch, false}));
   }
-  const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
-  return saver_->save(stem, {step_, epoch, ema_ != nullptr});
+  {
+    const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
+    writes.push_back(saver_->prepare(save.stem, {at_.step, epoch, ema_ != nullptr}));
+  }
+  if (has_state) {
+    const auto snapshot = std::make_shared<StateSnapshot>(take_snapshot(stateful_parts(), at_, identity()));
+    writes.emplace_back([this, snapshot, folder = state_folder(save.stem), step = at_.step, epoch] {
+      write_state(folder, *snapshot);
+      events_.saved(folder, "state", step, epoch);
+    });
+  }
+  if (!save.removed_stem.empty()) writes.emplace_back([this, stem = save.removed_stem] { saver_->remove(stem); });
+  if (!save.removed_state_stem.empty()) {
+    writes.emplace_back([this, folder = state_folder(save.removed_state_stem)] {
+      std::error_code error;
+      if (!std::filesystem::exists(folder, error)) return;
+      if (base::remove_tree(folder)) {
+        events_.log("Removed the older " + folder.filename().string() + ".");
+      } else {
+        events_.warning("cannot remove the older " + folder.string());
+      }
+    });
+  }
+  queue_->submit("The save of step " + std::to_string(at_.step),
+                 [writes = std::move(writes), done = std::make_shared<size_t>(0)] {
+                   for (; *done < writes.size(); ++*done) writes[*done]();
+                 });
 }
 
 void TrainingRun::preview(const sample::PreviewPoint& point) {
@@ -292,24 +351,94 @@ void TrainingRun::preview(const sample::PreviewPoint& point) {
 }
 
 void TrainingRun::stop_here(int64_t epoch) {
-  const std::string digits = std::to_string(step_);
+  const std::string digits = std::to_string(at_.step);
   const std::string stem =
       saves_->final_stem() + "-step" + std::string(8 - std::min<size_t>(8, digits.size()), '0') + digits;
-  const std::filesystem::path path = save_network(stem, epoch - 1);
+  // With its state, asked for or not: whoever stops a run wants to go on some time.
+  save({.stem = stem}, epoch - 1, true);
+  queue_->finish();
   log_->flush();
-  throw base::Error(base::ErrorCode::Cancelled, "stopped after step " + std::to_string(step_) + " of " +
-                                                    std::to_string(plan_.max_train_steps) + "; saved " + path.string());
+  throw base::Error(base::ErrorCode::Cancelled, "stopped after step " + std::to_string(at_.step) + " of " +
+                                                    std::to_string(plan_.max_train_steps) + "; saved " +
+                                                    saver_->path_of(stem).string() +
+                                                    " and the state to go on from: the same command " +
+                                                    "with --resume " + state_folder(stem).string());
+}
+
+StatefulParts TrainingRun::stateful_parts() {
+  return {parameters_, *optimizer_, ema_.get(), scaler_, *log_, *validation_, saver_->saved_files()};
+}
+
+RunIdentity TrainingRun::identity() const {
+  return {.seed = seed_,
+          .model_hash = base_.hash,
+          .data_hash = data_hash_,
+          .max_train_steps = plan_.max_train_steps,
+          .batches_per_epoch = plan_.batches_per_process,
+          .options = option_texts(values_)};
+}
+
+void TrainingRun::go_to(int64_t step) {
+  if (step >= plan_.max_train_steps) {
+    throw base::Error(base::ErrorCode::Config, "the run would start at step " + std::to_string(step) +
+                                                   " and ends at step " + std::to_string(plan_.max_train_steps) +
+                                                   ": raise max_train_steps or lower initial_step");
+  }
+  const int64_t epochs = step / plan_.steps_per_epoch;
+  at_ = {.step = step,
+         .scheduled_steps = step,
+         .epoch = epochs + 1,
+         .batches = (step - epochs * plan_.steps_per_epoch) * accumulation_,
+         .epoch_first_step = epochs * plan_.steps_per_epoch};
+  at_.micro_step = epochs * plan_.batches_per_process + at_.batches;
+}
+
+void TrainingRun::load_foreign() {
+  const auto file = formats::Checkpoint::open(foreign_->weights);
+  const adapters::LoadReport report = set_->load(*file);
+  events_.warning(foreign_->weights.parent_path().string() + " is a state of sd-scripts: " +
+                  std::to_string(report.loaded) + " layers are taken from it; the optimizer's moments begin anew");
+  for (const std::string& key : report.unmatched) events_.warning(key + " of that state fits no layer and is not used");
+}
+
+void TrainingRun::go_to_start() {
+  data_hash_ = data_fingerprint(datasets_);
+  for (const std::filesystem::path& left : base::remove_leftovers(saver_->folder()))
+    events_.log("Removed " + left.filename().string() + ", a save that a killed run could not end.");
+  if (resumed_) {
+    const bool is_same_data = explain_changes(*resumed_, identity(), events_);
+    restore_state(*resumed_, stateful_parts());
+    at_ = resumed_->position;
+    if (!is_same_data) at_.batches = 0;
+    events_.resumed(resumed_->folder, at_.step, at_.epoch);
+    events_.log("Going on from " + resumed_->folder.string() + ": step " + std::to_string(at_.step) + ", epoch " +
+                std::to_string(at_.epoch) + ".");
+  } else if (foreign_ && foreign_->step.value_or(0) > 0) {
+    go_to(*foreign_->step);
+  }
+  if (const auto step = values_.maybe_integer("initial_step")) {
+    go_to(*step);
+  } else if (const auto epoch = values_.maybe_integer("initial_epoch")) {
+    go_to((*epoch - 1) * plan_.steps_per_epoch);
+  }
 }
 
 void TrainingRun::run() {
   fill_caches();
+  go_to_start();
   events_.phase("Training");
-  preview({.is_start = true});
-  for (int64_t epoch = 1; epoch <= plan_.epochs && !is_finished(); ++epoch) run_epoch(epoch);
-  const std::filesystem::path path = save_network(saves_->final_stem(), plan_.epochs);
+  if (is_finished()) {
+    events_.log("All " + std::to_string(plan_.max_train_steps) +
+                " steps are done already. To train on: a higher max_train_steps, or train_more_steps.");
+  }
+  if (at_.step == 0) preview({.is_start = true});
+  for (int64_t epoch = at_.epoch; epoch <= plan_.epochs && !is_finished(); ++epoch) run_epoch(epoch);
+  save({.stem = saves_->final_stem()}, plan_.epochs,
+       values_.flag("save_state") || values_.flag("save_state_on_train_end"));
+  queue_->finish();
   log_->flush();
   std::map<std::string, base::EventValue> result = {
-      {"output", path.string()}, {"steps", step_}, {"loss", log_->average()}};
+      {"output", saver_->path_of(saves_->final_stem()).string()}, {"steps", at_.step}, {"loss", log_->average()}};
   add_validation(*validation_, *saver_, result);
   events_.result(result);
 }

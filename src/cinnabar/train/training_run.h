@@ -2,8 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cinnabar/adapters/adapter_set.h"
@@ -15,9 +18,12 @@
 #include "cinnabar/plan/steps.h"
 #include "cinnabar/sample/preview.h"
 #include "cinnabar/train/batch_inputs.h"
-#include "cinnabar/train/gradient_scaler.h"
 #include "cinnabar/train/ema.h"
+#include "cinnabar/train/foreign_state.h"
+#include "cinnabar/train/gradient_scaler.h"
 #include "cinnabar/train/loaded_model.h"
+#include "cinnabar/train/resume.h"
+#include "cinnabar/train/save_queue.h"
 #include "cinnabar/train/saver.h"
 #include "cinnabar/train/step.h"
 #include "cinnabar/train/text_states.h"
@@ -38,6 +44,12 @@ class TrainingRun {
   void make_optimizer();
   void fill_caches();
   void make_saver();
+  StatefulParts stateful_parts();
+  RunIdentity identity() const;
+  // Takes over the state to go on from, if there is one, or the place that initial_step or initial_epoch names.
+  void go_to_start();
+  void go_to(int64_t step);
+  void load_foreign();
 
   void run_epoch(int64_t epoch);
   // Backward of one micro-batch; returns its loss.
@@ -45,18 +57,24 @@ class TrainingRun {
   void optimizer_step(int64_t epoch, double loss);
   void report_skipped(bool is_finite);
   void validate(int64_t epoch, bool is_epoch_end);
+  // What is due after a step or at the end of an epoch: file and state, then pictures.
   void save_and_preview(int64_t epoch, bool is_epoch_end);
   void preview(const sample::PreviewPoint& point);
-  // The network as it is to be used (with ema the average), and what ema_save_raw adds. `epoch` as ss_epoch counts.
-  std::filesystem::path save_network(const std::string& stem, int64_t epoch);
+  // Copies the network as it is to be used (with ema the average, and what ema_save_raw adds) and the state, and lets
+  // them be written beside the training. What is no longer to be kept is removed afterwards.
+  void save(const plan::Save& save, int64_t epoch, bool has_state);
+  std::filesystem::path state_folder(const std::string& stem) const;
   [[noreturn]] void stop_here(int64_t epoch);
-  bool is_finished() const { return step_ >= plan_.max_train_steps; }
+  bool is_finished() const { return at_.step >= plan_.max_train_steps; }
 
   schema::Values values_;  // with the seed that was drawn when none was given
   base::EventSink& events_;
   const std::atomic<bool>& stop_;
   data::PictureNotes notes_{[this](const std::string& text) { events_.warning(text); }};
   uint64_t seed_ = 0;
+  std::optional<SavedState> resumed_;
+  std::optional<ForeignState> foreign_;
+  std::string data_hash_;
   LoadedModel base_;
   std::vector<data::Dataset> datasets_;
   std::vector<data::Dataset> held_out_;  // until validation_ takes them
@@ -81,10 +99,9 @@ class TrainingRun {
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<sample::Previews> previews_;
 
-  int64_t step_ = 0;             // optimizer steps done
-  int64_t scheduled_steps_ = 0;  // those that moved the schedule: fp16 overflows do not
-  int64_t micro_step_ = 0;       // micro-batches done
-  int64_t bad_losses_ = 0;       // in succession
+  RunPosition at_;
+  // Last, so that it ends first: the write that is going on still uses the rest.
+  std::unique_ptr<SaveQueue> queue_;
 };
 
 }  // namespace cinnabar::train

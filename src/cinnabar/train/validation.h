@@ -42,6 +42,8 @@ class Validation {
   double measure(int64_t step, const Tools& tools);
 
   const std::vector<ValidationLoss>& losses() const { return losses_; }
+  // The measurements of the run that is resumed.
+  void restore(std::vector<ValidationLoss> losses) { losses_ = std::move(losses); }
   Verdict verdict() const { return verdict_of(losses_); }
 
  private:

@@ -1,0 +1,236 @@
+#include "cinnabar/train/run_state.h"
+
+#include <cmath>
+#include <limits>
+
+#include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
+#include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/committed_folder.h"
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/sha256.h"
+#include "cinnabar/formats/checkpoint.h"
+#include "cinnabar/formats/safetensors_writer.h"
+#include "cinnabar/tensor/convert.h"
+#include "cinnabar/train/lineage.h"
+
+namespace cinnabar::train {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kStateFile = "state.json";
+constexpr const char* kParametersFile = "parameters.safetensors";
+constexpr const char* kOptimizerFile = "optimizer.safetensors";
+constexpr const char* kEmaFile = "ema.safetensors";
+
+optim::NamedTensors copies(const optim::NamedTensors& tensors) {
+  optim::NamedTensors result;
+  for (const auto& [name, tensor] : tensors)
+    result.emplace_back(name, tensor.detach().to(at::kCPU, tensor.scalar_type(), false, true).contiguous());
+  return result;
+}
+
+void write_tensors(const fs::path& path, const optim::NamedTensors& tensors) {
+  std::vector<formats::NamedTensor> views;
+  for (const auto& [name, tensor] : tensors) views.push_back({name, tensor::view_of(tensor)});
+  formats::write_safetensors(path, std::move(views), {});
+}
+
+optim::NamedTensors read_tensors(const fs::path& path) {
+  const auto file = formats::Checkpoint::open(path);
+  optim::NamedTensors result;
+  for (const auto& [name, view] : file->tensors()) result.emplace_back(name, tensor::copy(view));
+  file->check();
+  return result;
+}
+
+// JSON has no word for NaN.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+double number(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+Json to_json(const RunPosition& position) {
+  return {{"step", position.step},
+          {"scheduled_steps", position.scheduled_steps},
+          {"micro_step", position.micro_step},
+          {"epoch", position.epoch},
+          {"batches", position.batches},
+          {"epoch_first_step", position.epoch_first_step},
+          {"bad_losses", position.bad_losses}};
+}
+
+RunPosition position_from(const Json& json) {
+  RunPosition position;
+  position.step = json.at("step").get<int64_t>();
+  position.scheduled_steps = json.at("scheduled_steps").get<int64_t>();
+  position.micro_step = json.at("micro_step").get<int64_t>();
+  position.epoch = json.at("epoch").get<int64_t>();
+  position.batches = json.at("batches").get<int64_t>();
+  position.epoch_first_step = json.at("epoch_first_step").get<int64_t>();
+  position.bad_losses = json.at("bad_losses").get<int64_t>();
+  return position;
+}
+
+Json parse_state(const fs::path& folder) {
+  const fs::path path = folder / kStateFile;
+  try {
+    return Json::parse(base::read_file(path, size_t{64} << 20));
+  } catch (const Json::exception& error) {
+    throw base::Error(base::ErrorCode::Format, path.string() + " cannot be read: " + error.what());
+  }
+}
+
+// Values by name into tensors of the same names. All checks before the first copy.
+void copy_into(const optim::NamedTensors& targets, const optim::NamedTensors& saved, const std::string& what) {
+  std::map<std::string, at::Tensor> by_name(saved.begin(), saved.end());
+  std::string wrong;
+  for (const auto& [name, target] : targets) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) {
+      wrong = name + " is not in the state";
+    } else if (found->second.sizes() != target.sizes()) {
+      wrong = name + " has another shape there";
+    }
+    if (!wrong.empty()) break;
+  }
+  if (wrong.empty() && by_name.size() != targets.size()) {
+    wrong = "the state holds " + std::to_string(by_name.size()) + " tensors, this run has " +
+            std::to_string(targets.size());
+  }
+  if (!wrong.empty()) {
+    throw base::Error(base::ErrorCode::Config,
+                      "the saved " + what + " do not fit this run: " + wrong +
+                          ". Resume with the network options of the run that saved it, or start anew from its file "
+                          "with network_weights");
+  }
+  const at::NoGradGuard no_grad;
+  for (const auto& [name, target] : targets) {
+    at::Tensor to = target;
+    to.copy_(by_name.at(name));
+  }
+}
+
+}  // namespace
+
+StateSnapshot take_snapshot(const StatefulParts& parts, const RunPosition& position, const RunIdentity& identity) {
+  StateSnapshot snapshot;
+  snapshot.position = position;
+  snapshot.parameters = copies(parts.parameters.values());
+  snapshot.optimizer = copies(parts.optimizer.state());
+  if (parts.ema != nullptr) snapshot.ema = copies(parts.ema->state());
+  Json validation = Json::array();
+  for (const ValidationLoss& one : parts.validation.losses()) validation.push_back({one.step, number(one.loss)});
+  const LogState log = parts.log.state();
+  Json window = Json::array();
+  for (const double loss : log.window) window.push_back(number(loss));
+  const Json json{
+      {"program_version", CINNABAR_VERSION},
+      {"position", to_json(position)},
+      {"seed", identity.seed},
+      {"model_hash", identity.model_hash},
+      {"data_hash", identity.data_hash},
+      {"max_train_steps", identity.max_train_steps},
+      {"batches_per_epoch", identity.batches_per_epoch},
+      {"options", identity.options},
+      {"loss_scale", {{"scale", parts.scaler.state().scale}, {"good_steps", parts.scaler.state().good_steps}}},
+      {"ema_updates", parts.ema != nullptr ? parts.ema->updates() : 0},
+      {"loss_window", {{"values", window}, {"position", log.position}}},
+      {"validation", validation},
+      {"saved_files", parts.saved_files}};
+  snapshot.json = json.dump(1) + "\n";
+  return snapshot;
+}
+
+void write_state(const fs::path& folder, const StateSnapshot& snapshot) {
+  base::FolderWriter writer(folder);
+  write_tensors(writer.file(kParametersFile), snapshot.parameters);
+  base::kill_point("state.parameters");
+  write_tensors(writer.file(kOptimizerFile), snapshot.optimizer);
+  base::kill_point("state.optimizer");
+  if (!snapshot.ema.empty()) write_tensors(writer.file(kEmaFile), snapshot.ema);
+  base::write_file(writer.file(kStateFile), snapshot.json);
+  // What sd-scripts' own tools look for.
+  const Json compatible{{"current_epoch", snapshot.position.epoch}, {"current_step", snapshot.position.step}};
+  base::write_file(writer.file("train_state.json"), compatible.dump() + "\n");
+  base::kill_point("state.before_commit");
+  writer.commit(kStateKind, kStateVersion);
+  base::kill_point("state.committed");
+}
+
+SavedState open_state(const fs::path& folder) {
+  const base::Manifest manifest = base::verify_folder(folder);
+  if (manifest.kind != kStateKind || manifest.version > kStateVersion) {
+    throw base::Error(base::ErrorCode::Format, folder.string() + " holds \"" + manifest.kind + "\" of version " +
+                                                   std::to_string(manifest.version) + "; this program reads \"" +
+                                                   kStateKind + "\" up to version " + std::to_string(kStateVersion) +
+                                                   ": use the newer program that wrote it");
+  }
+  SavedState state{.folder = folder};
+  try {
+    const Json json = parse_state(folder);
+    state.position = position_from(json.at("position"));
+    state.identity.seed = json.at("seed").get<uint64_t>();
+    state.identity.model_hash = json.at("model_hash").get<std::string>();
+    state.identity.data_hash = json.at("data_hash").get<std::string>();
+    state.identity.max_train_steps = json.at("max_train_steps").get<int64_t>();
+    state.identity.batches_per_epoch = json.at("batches_per_epoch").get<int64_t>();
+    state.identity.options = json.at("options").get<std::map<std::string, std::string>>();
+  } catch (const Json::exception& error) {
+    throw base::Error(base::ErrorCode::Format, (folder / kStateFile).string() + " lacks a field: " + error.what());
+  }
+  return state;
+}
+
+int64_t step_of_state(const fs::path& folder) {
+  try {
+    return position_from(parse_state(folder).at("position")).step;
+  } catch (const base::Error&) {
+    return -1;
+  } catch (const Json::exception&) {
+    return -1;
+  }
+}
+
+void restore_state(const SavedState& state, const StatefulParts& parts) {
+  copy_into(parts.parameters.values(), read_tensors(state.folder / kParametersFile), "weights");
+  parts.parameters.store_values();
+  optim::restore_state(parts.optimizer, read_tensors(state.folder / kOptimizerFile));
+  const Json json = parse_state(state.folder);
+  if (parts.ema != nullptr) {
+    if (!fs::exists(state.folder / kEmaFile)) {
+      throw base::Error(base::ErrorCode::Config, state.folder.string() +
+                                                     " holds no moving average: it was saved by a run without ema; "
+                                                     "resume without ema");
+    }
+    copy_into(parts.ema->state(), read_tensors(state.folder / kEmaFile), "averages");
+    parts.ema->set_updates(json.at("ema_updates").get<int64_t>());
+  }
+  parts.scaler.restore(
+      {json.at("loss_scale").at("scale").get<double>(), json.at("loss_scale").at("good_steps").get<int64_t>()});
+  LogState log{.position = json.at("loss_window").at("position").get<size_t>()};
+  for (const Json& loss : json.at("loss_window").at("values")) log.window.push_back(number(loss));
+  parts.log.restore(std::move(log));
+  std::vector<ValidationLoss> losses;
+  for (const Json& one : json.at("validation"))
+    losses.push_back({.step = one.at(0).get<int64_t>(), .loss = number(one.at(1))});
+  parts.validation.restore(std::move(losses));
+  parts.saved_files = json.at("saved_files").get<std::map<std::string, int64_t>>();
+}
+
+std::string data_fingerprint(const std::vector<data::Dataset>& datasets) {
+  base::Sha256 hash;
+  for (const data::Dataset& dataset : datasets) {
+    for (const std::string& one : subset_hashes(dataset)) hash.update(one);
+    hash.update(std::to_string(dataset.options.batch_size) + ";");
+    for (const data::Sample& sample : dataset.samples) hash.update(data::to_string(sample.bucket.bucket) + ";");
+  }
+  return hash.hex();
+}
+
+}  // namespace cinnabar::train
