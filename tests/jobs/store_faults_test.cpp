@@ -157,17 +157,39 @@ TEST_CASE("a_torn_log_loses_no_more_than_its_end") {
 TEST_CASE("a_kill_in_the_middle_of_writing_loses_nothing") {
   const formats::TemporaryFolder folder;
   std::mt19937 random(11);
+  int killed = 0;
   for (int round = 0; round < rounds(25); ++round) {
     const fs::path workspace = folder / ("w" + std::to_string(round));
     for (int i = 0; i < kRuns; ++i) make_run(workspace, {.folder = folder_name(i), .events = progress_lines(kSteps)});
     const pid_t child = in_child([&] { const RunStore store(workspace); });
     ::usleep(static_cast<useconds_t>(random() % 30000));
     ::kill(child, SIGKILL);
-    status_of(child);
+    if (status_of(child) == 128 + SIGKILL) ++killed;
     INFO("round ", round);
     check_whole(workspace);
     check_integrity(workspace);
     fs::remove_all(workspace);
+  }
+  CHECK(killed > 0);
+}
+
+TEST_CASE("a_page_that_was_lost_with_the_power_is_found_with_the_crashed_run") {
+  const formats::TemporaryFolder folder;
+  const fs::path workspace = folder / "w";
+  fill(workspace);
+  const std::string whole = base::read_file(store_path(workspace));
+  for (size_t page = 1; page < whole.size() / 4096; ++page) {
+    std::string bytes = whole;
+    bytes.replace(page * 4096, 4096, 4096, '\0');
+    put_store(workspace, bytes);
+    const std::string name = "20260102-000000-crashed" + std::to_string(page);
+    const fs::path crashed = make_run(workspace, {.folder = name, .state = "running", .process = gone_process()});
+    INFO("page ", page);
+    {
+      const RunStore store(workspace);
+    }
+    check_integrity(workspace);
+    fs::remove_all(crashed);
   }
 }
 

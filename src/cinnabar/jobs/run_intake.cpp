@@ -90,18 +90,20 @@ bool take_batch(Database& database, int64_t run, const fs::path& events, const s
   return true;
 }
 
-void take_state(Database& database, int64_t run, const RunRecord& record, const std::string& state, bool is_removed) {
+// True when it was another before.
+bool take_state(Database& database, int64_t run, const RunRecord& record, const std::string& state, bool is_removed) {
   // Only when something differs, so that looking at runs does not write.
   const auto same = database.integer(
       "SELECT 1 FROM runs WHERE run = ?1 AND state = ?2 AND name = ?3 AND is_removed = ?4 AND exit_status IS ?5", run,
       state, record.name, is_removed, record.exit_status);
-  if (same) return;
+  if (same) return false;
   Transaction transaction(database);
   database.execute(
       "UPDATE runs SET state = ?2, name = ?3, is_removed = ?4, exit_status = ?5, message = ?6,"
       " ended = CASE WHEN ?2 = 'running' THEN NULL ELSE coalesce(?7, event_time, started) END WHERE run = ?1",
       run, state, record.name, is_removed, record.exit_status, record.message, record.ended);
   transaction.commit();
+  return true;
 }
 
 double silent_s(const fs::path& folder) {
@@ -146,7 +148,8 @@ Intake take_in(Database& database, const fs::path& folder, const IntakeOptions& 
     // It ended meanwhile: its last events come with the next call.
     if (state != "running" && read_record(folder).state != "running") state = "running";
   }
-  take_state(database, intake.run, record, state, options.is_removed);
+  const bool is_new = take_state(database, intake.run, record, state, options.is_removed);
+  intake.has_crashed = is_new && state == "crashed";
   intake.is_complete = true;
   return intake;
 }

@@ -18,6 +18,7 @@ struct IntakeOptions {
 struct Intake {
   int64_t run = 0;           // number of the run in the store
   bool is_complete = false;  // all that the folder holds now is in the store
+  bool has_crashed = false;  // this call found that the run's process is gone
   int64_t lines = 0;         // of events, taken by this call
 };
 

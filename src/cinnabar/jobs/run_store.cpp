@@ -171,17 +171,20 @@ void RunStore::catch_up() {
   }
   known.reset();
   int64_t unknown = 0;
+  bool has_crashed = false;
   for (const bool is_removed : {false, true}) {
     for (const fs::path& folder : folders_in(is_removed ? bin_folder(workspace_) : runs_folder(workspace_))) {
       const auto found = settled[is_removed ? 1 : 0].find(folder.filename().string());
       if (found != settled[is_removed ? 1 : 0].end() && !is_renamed(folder, found->second)) continue;
       if (!store_->is_newer) {
-        take_in(database, folder, {.is_removed = is_removed});
+        has_crashed = take_in(database, folder, {.is_removed = is_removed}).has_crashed || has_crashed;
       } else if (!database.integer("SELECT 1 FROM runs WHERE id = ?1", run_id(folder.filename().string()))) {
         ++unknown;
       }
     }
   }
+  // Whatever ended the run, a power cut perhaps, may have hit the store as well: it is read once as a whole.
+  if (has_crashed && why_memory_.empty()) check_store(database);
   if (unknown > 0) {
     notes_.push_back(std::to_string(unknown) + " runs are not in that store yet; the newer Cinnabar takes them in.");
   }

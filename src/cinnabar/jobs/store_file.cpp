@@ -103,6 +103,7 @@ OpenStore try_open(const fs::path& workspace, const Patience& patience, std::vec
   OpenStore store{Database(path, patience)};
   configure(store.database);
   StoreState state = state_of_store(store.database);
+  check_end_of_store(store.database, path);
   if (state == StoreState::New || state == StoreState::Older) {
     const StoreLock lock(workspace, patience.stop);
     state = state_of_store(store.database);
@@ -127,9 +128,8 @@ std::string damage_of(const fs::path& path) {
   try {
     Database database(path, {});
     state_of_store(database);
-    Statement check(database, "PRAGMA integrity_check(1)");
-    const std::string found = check.step() ? check.text(0) : "no answer";
-    return found == "ok" ? "" : found;
+    check_store(database);
+    return {};
   } catch (const SqliteError& error) {
     if (!error.is_damage()) throw;
     return error.message();

@@ -79,6 +79,19 @@ StoreState state_of_store(Database& database) {
   return version < kStoreVersion ? StoreState::Older : StoreState::Current;
 }
 
+void check_store(Database& database) {
+  Statement check(database, "PRAGMA integrity_check(1)");
+  const std::string found = check.step() ? check.text(0) : "no answer";
+  if (found != "ok") no_store(found);
+}
+
+void check_end_of_store(Database& database, const std::filesystem::path& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  const int64_t page = database.integer("PRAGMA page_size").value_or(4096);
+  if (!error && size % static_cast<uintmax_t>(page) != 0) check_store(database);
+}
+
 void bring_to_version(Database& database, int target) {
   Transaction transaction(database);
   for (int version = version_of_store(database); version < target; ++version) {

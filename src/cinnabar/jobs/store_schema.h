@@ -21,6 +21,12 @@ StoreState state_of_store(Database& database);
 void bring_to_version(Database& database, int target = kStoreVersion);
 
 int version_of_store(Database& database);
+
+// Reads the whole file. Throws SqliteError that is_damage() when something in it does not fit.
+void check_store(Database& database);
+// check_store, when the file ends within a page: SQLite takes what is missing for zeros.
+void check_end_of_store(Database& database, const std::filesystem::path& file);
+
 // "name, NULL AS started, ...": those of `wanted` that the table lacks are NULL, so that a store of another version can
 // be read. Empty when there is no such table. `table` and `wanted` are names of ours.
 std::string columns_of(Database& database, const std::string& table, const std::vector<std::string>& wanted);
