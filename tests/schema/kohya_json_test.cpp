@@ -48,6 +48,13 @@ TEST_CASE("renames_keys_and_reads_numbers_that_are_text") {
   CHECK(read.action("seed") == "used");
 }
 
+TEST_CASE("bucket_steps_finer_than_latents_become_64") {
+  const Import read("{\"LoRA_type\": \"Standard\", \"bucket_reso_steps\": 1.0}");
+  CHECK(read.value("bucket_reso_steps") == Value(64));
+  CHECK(read.action("bucket_reso_steps") == "derived");
+  CHECK(Import("{\"LoRA_type\": \"Standard\", \"bucket_reso_steps\": 32}").value("bucket_reso_steps") == Value(32));
+}
+
 TEST_CASE("zeros_and_empty_texts_are_unset_as_in_the_gui") {
   const Import read(
       "{\"LoRA_type\": \"Standard\", \"max_grad_norm\": 0, \"min_snr_gamma\": 0, \"vae\": \"\", \"flip_aug\": false}");

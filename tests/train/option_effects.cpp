@@ -163,7 +163,7 @@ std::vector<OptionEffect> training_rows() {
       {"max_train_steps", P::Weights, {"3"}, {}, {"2"}},
       {"max_train_epochs", P::Weights, {"1"}},
       {"seed", P::Weights, {"2"}, {}, {"1"}},
-      {"validation_split", P::Weights, {"0.5"}, kMany},
+      {"validation_split", P::Messages, {"0.5"}, kMany},
       {"validation_seed", P::Messages, {"9"}, kHeldOut},
       {"validate_every_n_steps", P::Messages, {"1"}, kHeldOut},
       {"validate_every_n_epochs", P::Messages, {"5"}, kHeldOut},
@@ -222,6 +222,27 @@ std::vector<OptionEffect> saving_rows() {
   };
 }
 
+std::vector<OptionEffect> state_rows() {
+  const Words state{"--resume", "before-state", "--max_train_steps", "4"};
+  return {
+      {"save_state", P::Files, {}},
+      {"save_state_on_train_end", P::Files, {}},
+      {"save_last_n_epochs_state",
+       P::Files,
+       {"1"},
+       {"--save_state", "--save_every_n_epochs", "1", "--max_train_epochs", "3"}},
+      {"save_last_n_steps_state",
+       P::Files,
+       {"1"},
+       {"--save_state", "--save_every_n_steps", "1", "--max_train_steps", "5"}},
+      {"resume", P::Losses, {"before-state"}, {"--max_train_steps", "4"}},
+      {"train_more_steps", P::Weights, {"1"}, state},
+      {"initial_step", P::Losses, {"1"}},
+      {"initial_epoch", P::Losses, {"2"}, kEpochs},
+      {"disk_wait_minutes", P::Elsewhere, {"tests/train/save_queue_test.cpp"}},
+  };
+}
+
 std::vector<OptionEffect> preview_rows() {
   return {
       {"sample_prompts", P::Pictures, {"prompts.txt"}, {"--sample_every_n_steps", "1"}},
@@ -261,7 +282,7 @@ const std::vector<OptionEffect>& option_effects() {
     std::vector<OptionEffect> rows;
     for (const auto& part :
          {model_rows(), data_rows(), picture_rows(), caption_rows(), network_rows(), optimizer_rows(), training_rows(),
-          loss_rows(), saving_rows(), preview_rows(), program_rows()}) {
+          loss_rows(), saving_rows(), state_rows(), preview_rows(), program_rows()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

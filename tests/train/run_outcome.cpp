@@ -189,8 +189,9 @@ Laboratory::Laboratory() {
   write_text("long.txt", "a cat --d 1 --s 16 --w 64 --h 64\n");
   write_text("prompts.txt", "a cat --d 1 --s 3 --w 64 --h 64\n");
   compute({"--pretrained_model_name_or_path", "embedded", "--train_data_dir", "cached", "--write_npz"});
-  compute({"--output_name", "before"});
-  fs::copy_file("out/before.safetensors", "before.safetensors");
+  compute({"--output_name", "before", "--save_state_on_train_end"});
+  fs::rename("out/before.safetensors", "before.safetensors");
+  fs::rename("out/before-state", "before-state");
   fs::remove_all("out");
   own_files_ = files_below(".");
 }

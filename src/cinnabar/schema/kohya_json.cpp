@@ -56,6 +56,7 @@ class Importer {
     read_warmup();
     read_previews();
     read_attention();
+    read_bucket_steps();
     for (const auto& [key, value] : json_.items()) {
       if (!done_.contains(key)) read_plain(key, value);
     }
@@ -239,6 +240,16 @@ class Importer {
     source_.attachments["sample_prompts"] = prompts;
     report("sample_prompts", "derived", "sample_prompts",
            is_wanted ? "written to a file in the run record" : "no interval of previews is set");
+  }
+
+  // The GUI's old default of 1 is finer than latents are; later versions refuse it.
+  void read_bucket_steps() {
+    constexpr int64_t kStep = 64;
+    const double steps = number("bucket_reso_steps");
+    if (steps <= 0 || steps >= 8) return;
+    give("bucket_reso_steps", kStep);
+    report("bucket_reso_steps", "derived", "bucket_reso_steps", "too fine for latents; 64 is used");
+    source_.notices.push_back("bucket_reso_steps below 8 is finer than latents are; 64 is used.");
   }
 
   void read_attention() {
