@@ -64,8 +64,9 @@ TEST_CASE("where_a_run_comes_from_is_an_event_of_its_own") {
   CHECK(only_event(input) ==
         nlohmann::json{{"type", "input"}, {"kind", "model"}, {"path", "m.safetensors"}, {"sha256", "ab"}});
   RecordedEvents resumed;
-  tell_resumed(resumed, "out/dog-state", 7);
-  CHECK(only_event(resumed) == nlohmann::json{{"type", "resumed"}, {"path", "out/dog-state"}, {"step", 7}});
+  resumed.resumed("out/dog-state", 7, 2);
+  CHECK(only_event(resumed) ==
+        nlohmann::json{{"type", "resumed"}, {"path", "out/dog-state"}, {"step", 7}, {"epoch", 2}});
 }
 
 TEST_CASE("a_reader_that_went_away_is_noticed_and_does_not_end_the_run") {

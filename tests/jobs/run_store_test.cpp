@@ -104,6 +104,9 @@ TEST_CASE("a_name_of_several_runs_lists_them") {
   RunStore store(folder / "w");
   CHECK_THROWS_WITH_AS(store.find("dog"), doctest::Contains("fits several runs"), base::Error);
   CHECK_THROWS_WITH_AS(store.find("dog"), doctest::Contains(run_id("20260102-000000-b").c_str()), base::Error);
+  CHECK(store.notes().empty());
+  CHECK(store.find("dog", SeveralFit::TakeNewest).folder == "20260102-000000-b");
+  CHECK(all_notes(store).find("2 runs are called") != std::string::npos);
 }
 
 TEST_CASE("a_new_name_stays_when_the_store_is_made_anew") {

@@ -11,8 +11,4 @@ void tell_input(EventSink& events, const InputFact& input) {
   events.result(fields);
 }
 
-void tell_resumed(EventSink& events, const std::filesystem::path& state, int64_t step) {
-  events.result({{"type", std::string("resumed")}, {"path", state.string()}, {"step", step}});
-}
-
 }  // namespace cinnabar::base

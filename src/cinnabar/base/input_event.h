@@ -1,5 +1,4 @@
-// Events that say where a run comes from (docs/events.md): `input` for what it is made from, `resumed` for the state
-// that it continues.
+// The event that says what a run was made from (docs/events.md, `input`).
 #pragma once
 
 #include <filesystem>
@@ -17,8 +16,5 @@ struct InputFact {
 };
 
 void tell_input(EventSink& events, const InputFact& input);
-
-// `state`: the folder whose state was loaded. The run record finds the run that saved it, as this one's parent.
-void tell_resumed(EventSink& events, const std::filesystem::path& state, int64_t step);
 
 }  // namespace cinnabar::base

@@ -142,10 +142,11 @@ void print_notes(const jobs::RunStore& store) {
   for (const std::string& note : store.notes()) std::cerr << "note: " << note << "\n";
 }
 
-std::vector<jobs::RunRow> named_runs(jobs::RunStore& store, const schema::Values& options, const std::string& action) {
+std::vector<jobs::RunRow> named_runs(jobs::RunStore& store, const schema::Values& options, const std::string& action,
+                                     jobs::SeveralFit several) {
   std::vector<jobs::RunRow> runs;
   for (const std::string& key : options.texts("run")) {
-    jobs::RunRow run = store.find(key);
+    jobs::RunRow run = store.find(key, several);
     const bool is_known = std::any_of(runs.begin(), runs.end(), [&](const auto& other) { return other.id == run.id; });
     if (!is_known) runs.push_back(std::move(run));
   }
@@ -157,7 +158,7 @@ std::vector<jobs::RunRow> named_runs(jobs::RunStore& store, const schema::Values
 }
 
 jobs::RunRow named_run(jobs::RunStore& store, const schema::Values& options, const std::string& action) {
-  std::vector<jobs::RunRow> runs = named_runs(store, options, action);
+  std::vector<jobs::RunRow> runs = named_runs(store, options, action, jobs::SeveralFit::TakeNewest);
   if (runs.size() > 1) throw base::Error(base::ErrorCode::Usage, "runs " + action + " takes one run at a time");
   return runs.front();
 }

@@ -21,8 +21,9 @@ int restore_runs(jobs::RunStore& store, const schema::Values& options);
 int resume_run(const std::vector<std::string>& words);
 
 // The runs that the words name, each once. Throws Error{Usage} when there is none.
-std::vector<jobs::RunRow> named_runs(jobs::RunStore& store, const schema::Values& options, const std::string& action);
-// Exactly one.
+std::vector<jobs::RunRow> named_runs(jobs::RunStore& store, const schema::Values& options, const std::string& action,
+                                     jobs::SeveralFit several = jobs::SeveralFit::Refuse);
+// Exactly one; of several that have a name, the newest.
 jobs::RunRow named_run(jobs::RunStore& store, const schema::Values& options, const std::string& action);
 
 std::filesystem::path workspace_of(const schema::Values& options);

@@ -89,8 +89,8 @@ int resume_run(const std::vector<std::string>& words) {
   std::string parent;
   {
     jobs::RunStore store(workspace);
+    const jobs::RunRow run = store.find(words.front(), jobs::SeveralFit::TakeNewest);
     print_notes(store);
-    const jobs::RunRow run = store.find(words.front());
     check_resumable(run);
     parent = run.id;
     schema::read_own_json(schema, recorded_config(store, run), "the record of the run", sources[0], problems);

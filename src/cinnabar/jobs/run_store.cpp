@@ -203,7 +203,7 @@ std::vector<RunRow> RunStore::runs(const RunFilter& filter) {
   });
 }
 
-RunRow RunStore::find(const std::string& key) {
+RunRow RunStore::find(const std::string& key, SeveralFit several) {
   std::vector<RunRow> all =
       guarded([&] { return rows(store_->database, "ORDER BY started DESC, folder DESC", [](Statement&) {}); });
   std::vector<RunRow> found;
@@ -216,6 +216,11 @@ RunRow RunStore::find(const std::string& key) {
     if (found.size() > 1) found.resize(1);
   }
   take([&](const RunRow& row) { return row.name == key && !row.is_removed; });
+  if (found.size() > 1 && several == SeveralFit::TakeNewest) {
+    notes_.push_back(std::to_string(found.size()) + " runs are called \"" + key + "\"; this is the newest, " +
+                     found.front().id + ".");
+    return found.front();
+  }
   if (key.size() >= 4) take([&](const RunRow& row) { return row.id.starts_with(key); });
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {

@@ -74,6 +74,9 @@ struct RunFilter {
   int64_t limit = -1;       // newest so many; -1: all
 };
 
+// What to do about a name that several runs have. TakeNewest adds a note.
+enum class SeveralFit { Refuse, TakeNewest };
+
 class RunStore {
  public:
   // Opens the store of `workspace` and takes in what is new in the run folders. Without a usable file, the runs are
@@ -87,7 +90,7 @@ class RunStore {
   std::vector<RunRow> runs(const RunFilter& filter);  // newest first
   // `key`: an id or the beginning of one, a name, the name of a run folder, or "latest". Throws Error{Usage} with the
   // nearest known one, or with all that fit. Runs in the bin are found by id and folder.
-  RunRow find(const std::string& key);
+  RunRow find(const std::string& key, SeveralFit several = SeveralFit::Refuse);
   // As many digits of an id as tell all runs apart, at least 7.
   size_t short_id_length();
   std::vector<std::string> descendants(const std::string& id);  // ids of the runs that continue it
