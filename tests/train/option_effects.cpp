@@ -130,6 +130,38 @@ std::vector<OptionEffect> network_rows() {
   };
 }
 
+std::string of_25(const std::string& name, const std::string& number) {
+  std::string text = name + "=" + number;
+  for (int i = 1; i < 25; ++i) text += "," + number;
+  return text;
+}
+
+// Keys of network_args: `other` holds the keys of both runs, `value` those of the second alone.
+std::vector<OptionEffect> network_argument_rows() {
+  return {
+      {"network_args.conv_dim", P::Weights, {"conv_dim=1"}},
+      {"network_args.conv_alpha", P::Weights, {"conv_alpha=0.5"}, {}, {"conv_dim=1"}},
+      {"network_args.network_dropout", P::Weights, {"network_dropout=0.5"}},
+      {"network_args.rank_dropout", P::Weights, {"rank_dropout=0.5"}},
+      {"network_args.module_dropout", P::Weights, {"module_dropout=0.5"}},
+      {"network_args.loraplus_lr_ratio", P::Weights, {"loraplus_lr_ratio=4"}},
+      {"network_args.loraplus_unet_lr_ratio", P::Weights, {"loraplus_unet_lr_ratio=4"}},
+      {"network_args.loraplus_text_encoder_lr_ratio", P::Weights, {"loraplus_text_encoder_lr_ratio=4"}},
+      {"network_args.down_lr_weight", P::Weights, {"down_lr_weight=cosine+0.1"}},
+      {"network_args.mid_lr_weight", P::Weights, {"mid_lr_weight=0.5"}},
+      {"network_args.up_lr_weight", P::Weights, {"up_lr_weight=linear"}},
+      {"network_args.block_lr_zero_threshold", P::Weights, {"block_lr_zero_threshold=0.7"}, {}, {"mid_lr_weight=0.5"}},
+      {"network_args.block_dims", P::Weights, {of_25("block_dims", "3")}},
+      {"network_args.block_alphas", P::Weights, {of_25("block_alphas", "3")}, {}, {of_25("block_dims", "3")}},
+      {"network_args.conv_block_dims", P::Weights, {of_25("conv_block_dims", "2")}, {}, {of_25("block_dims", "3")}},
+      {"network_args.conv_block_alphas",
+       P::Weights,
+       {of_25("conv_block_alphas", "2")},
+       {},
+       {of_25("block_dims", "3"), of_25("conv_block_dims", "2")}},
+  };
+}
+
 std::vector<OptionEffect> optimizer_rows() {
   return {
       {"optimizer_type", P::Weights, {"Adam"}},
@@ -280,9 +312,9 @@ std::vector<OptionEffect> program_rows() {
 const std::vector<OptionEffect>& option_effects() {
   static const std::vector<OptionEffect> all = [] {
     std::vector<OptionEffect> rows;
-    for (const auto& part :
-         {model_rows(), data_rows(), picture_rows(), caption_rows(), network_rows(), optimizer_rows(), training_rows(),
-          loss_rows(), saving_rows(), state_rows(), preview_rows(), program_rows()}) {
+    for (const auto& part : {model_rows(), data_rows(), picture_rows(), caption_rows(), network_rows(),
+                             network_argument_rows(), optimizer_rows(), training_rows(), loss_rows(), saving_rows(),
+                             state_rows(), preview_rows(), program_rows()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

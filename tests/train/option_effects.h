@@ -33,8 +33,9 @@ struct OptionEffect {
   Words other{};  // value in the first run; none: the option is left out there
 };
 
-// Sorted by nothing but sense: the groups of the schema. The second table has the keys of optimizer_args and the like
-// as "optimizer_args.betas".
+// In the order of the schema's groups. Keys of network_args stand as "network_args.conv_dim": there, `other` holds the
+// keys of both runs. Those of optimizer_args and lr_scheduler_args have tests of their own (argument_effects_test.cpp
+// in tests/optim and tests/lr).
 const std::vector<OptionEffect>& option_effects();
 
 }  // namespace cinnabar::test

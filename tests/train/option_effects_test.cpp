@@ -10,8 +10,20 @@ namespace {
 
 using namespace cinnabar::test;
 
+// Of a key such as "network_args.conv_dim": "network_args".
+std::string list_of(const OptionEffect& row) {
+  const size_t dot = row.option.find('.');
+  return dot == std::string::npos ? "" : row.option.substr(0, dot);
+}
+
 Words with_option(const OptionEffect& row, const Words& value) {
   Words words = row.with;
+  if (const std::string list = list_of(row); !list.empty()) {
+    words.push_back("--" + list);
+    words.insert(words.end(), row.other.begin(), row.other.end());
+    if (value != row.other) words.insert(words.end(), value.begin(), value.end());
+    return words;
+  }
   const std::string name = "--" + row.option;
   const auto given = std::find(words.begin(), words.end(), name);
   REQUIRE_MESSAGE(given == words.end(), row.option, " stands in the options of both runs, too");
