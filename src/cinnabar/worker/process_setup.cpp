@@ -14,14 +14,19 @@ namespace {
 std::atomic<bool> g_stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+pid_t g_starter = 0;
+
+// The end of the starting program comes as a signal for each of its threads that ends. They all mean the same: only a
+// second signal while that program lives means "at once".
 void on_signal(int) {
-  if (g_stop.exchange(true)) ::_exit(130);
+  if (g_stop.exchange(true) && ::getppid() == g_starter) ::_exit(130);
 }
 
 }  // namespace
 
 const std::atomic<bool>& set_up_process() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  g_starter = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
 #ifdef NDEBUG
   const rlimit none{0, 0};
