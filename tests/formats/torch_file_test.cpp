@@ -163,7 +163,10 @@ TEST_CASE("bad pickles are refused with the name of the broken rule") {
 TEST_CASE("values that contain themselves or nest deep do not recurse") {
   CHECK(pickle_reason(pickle("}q\1(" + text("state_dict") + "h\1u")) == "no_tensors");
   CHECK(pickle_reason(pickle("]q\1h\1a")) == "no_dictionary");
-  CHECK(pickle_reason(pickle(std::string(100'000, ']') + std::string(99'999, 'a'))) == "no_dictionary");
+  CHECK(pickle_reason(pickle(std::string(100'000, ']') + std::string(99'999, 'a'))) == "too_deep");
+  CHECK(pickle_reason(pickle(std::string(64, ']') + std::string(63, 'a'))) == "no_dictionary");
+  CHECK(pickle_reason(pickle(std::string(65, '('))) == "too_deep");
+  CHECK(pickle_reason(pickle("N" + std::string(65, '\x85'))) == "too_deep");
   CHECK(pickle_reason(pickle(std::string(1'000'001, 'N'))) == "too_many_values");
 }
 
@@ -211,11 +214,15 @@ TEST_CASE("bad zip archives are refused with the name of the broken rule") {
   CHECK(zip_reason(patched(30, "c")) == "bad_entry");
   CHECK(zip_reason(patched(directory, "X")) == "bad_directory");
   CHECK(zip_reason(patched(directory + 24, "\6")) == "size_mismatch");
-  CHECK(zip_reason(patched(directory + 20, std::string("\7\0\0\0\7\0\0\0", 8))) == "overlap");
-  CHECK(zip_reason(patched(directory + 20, "\xff\xff\xff\x7f\xff\xff\xff\x7f")) == "outside");
+  CHECK(zip_reason(patched(directory + 20, std::string("\7\0\0\0\7\0\0\0", 8))) == "bad_entry");
+  CHECK(zip_reason(patched(directory + 8, "\2")) == "bad_entry");   // flags that the record in front does not have
+  CHECK(zip_reason(patched(directory + 16, "\1")) == "bad_entry");  // the same of the checksum
   CHECK(zip_reason(patched(directory + 42, "\xff\xff\xff\x7f")) == "outside");
   CHECK(zip_reason(patched(good.size() - 22 + 16, "\xff\xff\xff\x7f")) == "outside");
-  CHECK(zip_reason(patched(good.size() - 22 + 10, "\3")) == "outside");
+  CHECK(zip_reason(patched(good.size() - 22 + 10, "\3")) == "several_disks");
+  CHECK(zip_reason(patched(good.size() - 22 + 8, std::string("\1\0\1", 3))) == "bad_directory");
+  CHECK(zip_reason(patched(good.size() - 22 + 8, std::string("\3\0\3", 3))) == "outside");
+  CHECK(zip_reason(patched(good.size() - 22 + 12, "\x5f")) == "bad_directory");
   CHECK(zip_reason(patched(good.size() - 22 + 4, "\1")) == "several_disks");
 }
 

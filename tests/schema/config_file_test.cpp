@@ -63,18 +63,6 @@ TEST_CASE("a_data_set_description_is_recognised") {
         "train.toml: this describes a data set, not a run: a file of that kind is what dataset_config takes");
 }
 
-TEST_CASE("deep_nesting_is_refused_before_parsing") {
-  const std::string deep = "a = " + std::string(3000, '[') + std::string(3000, ']');
-  CHECK_THROWS_WITH_AS(check_nesting(deep, "train.toml"), doctest::Contains("nest deeper than 64"), base::Error);
-  std::string dotted = "a";
-  for (int i = 0; i < 3000; ++i) dotted += ".a";
-  CHECK_THROWS_AS(check_nesting(dotted + " = 1", "train.toml"), base::Error);
-  std::string numbers = "a = [0.5";
-  for (int i = 0; i < 200; ++i) numbers += ", 0.5";
-  CHECK_NOTHROW(check_nesting(numbers + "]", "train.toml"));
-  CHECK_NOTHROW(check_nesting("a = \"" + std::string(3000, '[') + "\"", "train.toml"));
-}
-
 TEST_CASE("adds_the_extension_and_tells_the_kinds_of_files_apart") {
   const formats::TemporaryFolder folder;
   folder.put("train.toml", "network_dim = 8\n");

@@ -14,7 +14,9 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/json_tree.h"
 #include "cinnabar/base/sha256.h"
+#include "cinnabar/base/utf8.h"
 
 namespace cinnabar::base {
 
@@ -24,6 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = ".committing-";
 constexpr size_t kManifestLimit = size_t{4} << 20;
+constexpr size_t kShownBytes = 120;
+constexpr int64_t kLargestVersion = 1'000'000;
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT;
@@ -130,23 +134,36 @@ void FolderWriter::commit(const std::string& kind, int64_t version) {
   kill_point("folder.synced");
 }
 
+Manifest parse_manifest(std::string_view text, const std::string& where) {
+  const auto refuse = [&](const std::string& what) {
+    return Error(ErrorCode::Format, where + " is not a manifest: " + what + "; the folder was not written completely");
+  };
+  nlohmann::ordered_json json;
+  if (const auto fault = read_json_tree(text, json)) throw refuse(fault->reason);
+  const bool is_manifest = json.is_object() && json.contains("kind") && json["kind"].is_string() &&
+                           json.contains("version") && json["version"].is_number_unsigned() &&
+                           json["version"] <= kLargestVersion && json.contains("files") && json["files"].is_object();
+  if (!is_manifest) throw refuse("expected the fields kind, version and files");
+  Manifest manifest{.kind = json["kind"].get<std::string>(), .version = json["version"].get<int64_t>()};
+  for (const auto& [name, entry] : json["files"].items()) {
+    const std::string shown = "\"" + shown_text(name, kShownBytes) + "\"";
+    if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "." ||
+        name == "..") {
+      throw Error(ErrorCode::Format, where + ": the file name " + shown + " is not allowed");
+    }
+    const bool is_entry = entry.is_object() && entry.contains("size_bytes") &&
+                          entry["size_bytes"].is_number_unsigned() && entry.contains("sha256") &&
+                          entry["sha256"].is_string();
+    if (!is_entry) throw refuse("the file " + shown + " has no size_bytes and sha256");
+    manifest.files[name] = {entry["size_bytes"].get<uint64_t>(), entry["sha256"].get<std::string>()};
+  }
+  return manifest;
+}
+
 Manifest verify_folder(const fs::path& folder) {
   const fs::path file = folder / kManifestName;
-  Manifest manifest;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(read_file(file, kManifestLimit));
-    manifest.kind = json.at("kind").get<std::string>();
-    manifest.version = json.at("version").get<int64_t>();
-    for (const auto& [name, entry] : json.at("files").items()) {
-      if (name.empty() || name.find('/') != std::string::npos || name == "..") {
-        throw Error(ErrorCode::Format, file.string() + ": the file name \"" + name + "\" is not allowed");
-      }
-      manifest.files[name] = {entry.at("size_bytes").get<uint64_t>(), entry.at("sha256").get<std::string>()};
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::Format,
-                file.string() + " is not a manifest: " + error.what() + "; the folder was not written completely");
-  }
+  kill_point("folder.verifying");
+  const Manifest manifest = parse_manifest(read_file(file, kManifestLimit), file.string());
   for (const auto& [name, entry] : manifest.files) {
     const fs::path path = folder / name;
     std::error_code error;
@@ -165,6 +182,15 @@ Manifest verify_folder(const fs::path& folder) {
   return manifest;
 }
 
+bool remove_committed(const fs::path& folder) {
+  const fs::path aside = temporary_for(folder);
+  if (file_calls().rename(folder, aside) != 0) return errno == ENOENT;
+  // Before its files go: after a loss of power the name may be back, and then it must hold all of them.
+  sync_folder(parent_of(folder));
+  kill_point("folder.removing");
+  return remove_tree(aside);
+}
+
 std::vector<fs::path> remove_leftovers(const fs::path& parent) {
   std::vector<fs::path> removed;
   std::error_code error;
@@ -173,6 +199,7 @@ std::vector<fs::path> remove_leftovers(const fs::path& parent) {
     if (pid <= 0) continue;
     const bool is_living = pid != ::getpid() && (::kill(pid, 0) == 0 || errno == EPERM);
     if (is_living) continue;
+    kill_point("leftovers.removing");
     const bool is_folder = fs::is_directory(it->symlink_status(error));
     if (is_folder ? remove_tree(it->path()) : file_calls().unlink(it->path()) == 0) removed.push_back(it->path());
   }

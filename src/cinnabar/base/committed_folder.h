@@ -46,9 +46,16 @@ struct Manifest {
   std::map<std::string, ManifestEntry> files;
 };
 
+// The text of a manifest; `where` opens messages. Throws Error{Format}.
+Manifest parse_manifest(std::string_view text, const std::string& where);
+
 // Reads the manifest and compares size and SHA-256 of every file. Throws Error{Format} that names the first file that
 // is missing or not what was written, Error{Io} when there is no manifest.
 Manifest verify_folder(const std::filesystem::path& folder);
+
+// Removes a folder that was committed. It first loses its name at once, so that a kill leaves no part of it under that
+// name. True when nothing is left; a missing folder is none.
+bool remove_committed(const std::filesystem::path& folder);
 
 // Removes hidden folders and files that this writer and AtomicFile left behind in `parent` when their process died;
 // those of living processes stay. Gives what was removed.

@@ -25,8 +25,10 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   std::string best;
   size_t best_distance = SIZE_MAX;
   for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(name, candidate);
     const size_t limit = std::max<size_t>(2, std::max(name.size(), candidate.size()) / 3);
+    // The distance is at least the difference of the lengths.
+    if (std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size()) > limit) continue;
+    const size_t distance = edit_distance(name, candidate);
     if (distance <= limit && distance < best_distance) {
       best = candidate;
       best_distance = distance;

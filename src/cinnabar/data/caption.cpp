@@ -36,9 +36,12 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 // "{a|b}" becomes "a" or "b"; "{{" and "}}" become braces. A group is everything from "{" to the next "}", not empty.
 std::string replace_wildcards(std::string_view text, CaptionRandom& random) {
   const std::string guarded = replace_all(replace_all(text, "{{", {&kOpenBrace, 1}), "}}", {&kCloseBrace, 1});
+  // Behind the last "}" nothing is looked for: each "{" would search all the rest.
+  const size_t last = guarded.rfind('}');
   std::string result;
   for (size_t at = 0; at < guarded.size();) {
-    const size_t end = guarded[at] == '{' ? guarded.find('}', at) : std::string::npos;
+    const bool may_open = guarded[at] == '{' && last != std::string::npos && at < last;
+    const size_t end = may_open ? guarded.find('}', at) : std::string::npos;
     if (end == std::string::npos || end == at + 1) {
       result += guarded[at++];
       continue;

@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxCaptionBytes = size_t{1} << 20;
+constexpr size_t kMaxCaptionLines = 100'000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // Ends of lines as Python's text mode sees them: "\n", "\r\n", "\r".
@@ -62,6 +63,11 @@ base::Result<Caption> read_caption_file(const fs::path& file, bool keeps_lines) 
                   .origin = CaptionOrigin::File,
                   .file = file,
                   .had_byte_order_mark = content.starts_with(kByteOrderMark)};
+  const auto line_count = static_cast<size_t>(std::ranges::count(content, '\n'));
+  if (line_count > kMaxCaptionLines)
+    return base::Error(base::ErrorCode::Data, file.string() + ": the caption file has " + std::to_string(line_count) +
+                                                  " lines, at most " + std::to_string(kMaxCaptionLines) +
+                                                  " are read; is it a caption?");
   const std::string_view body =
       std::string_view(content).substr(caption.had_byte_order_mark ? kByteOrderMark.size() : 0);
   for (const std::string_view line : split_lines(body)) {

@@ -7,8 +7,9 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/json_tree.h"
 #include "cinnabar/schema/escape_hint.h"
-#include "cinnabar/schema/source.h"
+#include "cinnabar/schema/toml_limits.h"
 
 namespace cinnabar::data {
 
@@ -43,8 +44,10 @@ ordered_json to_json(const toml::node& node, const std::string& pointer, std::ma
     std::vector<std::pair<std::string, const toml::node*>> entries;
     for (const auto& [key, value] : *table) entries.emplace_back(key.str(), &value);
     std::ranges::stable_sort(entries, {}, [](const auto& entry) { return entry.second->source().begin.line; });
-    ordered_json object = ordered_json::object();
-    for (const auto& [key, value] : entries) object[key] = to_json(*value, pointer + "/" + escaped(key), lines);
+    // Keys of a table differ, so none has to be looked for among those before it.
+    ordered_json::object_t object;
+    for (const auto& [key, value] : entries)
+      object.emplace_back(key, to_json(*value, pointer + "/" + escaped(key), lines));
     return object;
   }
   return nullptr;
@@ -53,6 +56,7 @@ ordered_json to_json(const toml::node& node, const std::string& pointer, std::ma
 ConfigTree parse_toml(const std::string& text, const std::string& name) {
   ConfigTree tree{.name = name};
   try {
+    schema::check_toml(text, name);
     const toml::table table = toml::parse(text, name);
     tree.root = to_json(table, "", tree.lines);
   } catch (const toml::parse_error& error) {
@@ -66,15 +70,13 @@ ConfigTree parse_toml(const std::string& text, const std::string& name) {
 
 ConfigTree parse_json(const std::string& text, const std::string& name) {
   ConfigTree tree{.name = name};
-  try {
-    tree.root = ordered_json::parse(text);
-  } catch (const ordered_json::parse_error& error) {
-    const size_t at = std::min(error.byte, text.size());
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n');
-    throw base::Error(base::ErrorCode::Config, name + ":" + std::to_string(line) + ": not valid JSON" +
-                                                   schema::escape_hint(schema::line_at(text, at)));
-  }
-  return tree;
+  const auto fault = base::read_json_tree(text, tree.root);
+  if (!fault) return tree;
+  if (!fault->byte) throw base::Error(base::ErrorCode::Config, name + ": " + fault->reason);
+  const size_t at = std::min(*fault->byte, text.size());
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n');
+  throw base::Error(base::ErrorCode::Config, name + ":" + std::to_string(line) + ": " + fault->reason +
+                                                 schema::escape_hint(schema::line_at(text, at)));
 }
 
 }  // namespace
@@ -91,7 +93,6 @@ ConfigTree read_config_tree(const std::filesystem::path& path) {
 ConfigTree parse_config_tree(const std::string& text, const std::string& name) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   const std::string body = text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
-  schema::check_nesting(body, name);
   const size_t first = body.find_first_not_of(" \t\r\n");
   return first != std::string::npos && body[first] == '{' ? parse_json(body, name) : parse_toml(body, name);
 }

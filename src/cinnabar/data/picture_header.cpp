@@ -1,6 +1,7 @@
 #include "cinnabar/data/picture_header.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cinnabar::data {
 
@@ -32,11 +33,13 @@ HeaderFields read_png_header(ByteSource& source) {
   if (source.text(12, 4) != "IHDR") return fields;
   fields.size = {source.big(16, 4).value_or(0), source.big(20, 4).value_or(0)};
   uint64_t offset = 8;
+  bool has_exif = false;
   for (int part = 0; part < kMaxParts; ++part) {
     const auto length = source.big(offset, 4);
     const std::string type = source.text(offset + 4, 4);
     if (!length || type.empty()) break;
-    if (type == "eXIf") fields.orientation = exif_orientation(source, offset + 8);
+    // Only one is allowed; each further one would cost a walk through as many fields as it likes.
+    if (type == "eXIf" && !std::exchange(has_exif, true)) fields.orientation = exif_orientation(source, offset + 8);
     if (type == "acTL") fields.is_animated = true;
     offset += uint64_t{12} + *length;  // length, type, data, checksum
     if (type == "IEND") {
@@ -51,6 +54,7 @@ HeaderFields read_png_header(ByteSource& source) {
 HeaderFields read_jpeg_header(ByteSource& source) {
   HeaderFields fields;
   uint64_t offset = 2;
+  bool has_exif = false;
   for (int part = 0; part < kMaxParts; ++part) {
     const auto prefix = source.big(offset, 1);
     const auto marker = source.big(offset + 1, 1);
@@ -65,7 +69,7 @@ HeaderFields read_jpeg_header(ByteSource& source) {
     }
     const auto length = source.big(offset + 2, 2);
     if (!length || *length < 2 || *marker == 0xD9 || *marker == 0xDA) break;
-    if (*marker == 0xE1 && source.text(offset + 4, 4) == "Exif")
+    if (*marker == 0xE1 && source.text(offset + 4, 4) == "Exif" && !std::exchange(has_exif, true))
       fields.orientation = exif_orientation(source, offset + 4);
     if (is_start_of_frame(*marker)) {
       fields.size = {source.big(offset + 7, 2).value_or(0), source.big(offset + 5, 2).value_or(0)};
@@ -90,10 +94,12 @@ HeaderFields read_webp_header(ByteSource& source) {
     fields.is_animated = (flags & 0x02) != 0;
     fields.size = {int64_t{source.little(24, 3).value_or(0)} + 1, int64_t{source.little(27, 3).value_or(0)} + 1};
     uint64_t offset = 12;
+    bool has_exif = false;
     for (int part = 0; (flags & 0x08) != 0 && part < kMaxParts; ++part) {
       const auto length = source.little(offset + 4, 4);
       if (!length) break;
-      if (source.text(offset, 4) == "EXIF") fields.orientation = exif_orientation(source, offset + 8);
+      if (source.text(offset, 4) == "EXIF" && !std::exchange(has_exif, true))
+        fields.orientation = exif_orientation(source, offset + 8);
       offset += uint64_t{8} + *length + (*length & 1);  // padded to even
     }
   }

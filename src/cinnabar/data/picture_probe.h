@@ -21,7 +21,7 @@ std::string_view to_string(PictureKind kind);
 struct PictureLimits {
   int64_t max_side_px = 16384;
   int64_t max_pixels = 268'435'456;
-  uint64_t max_file_bytes = uint64_t{1} << 30;
+  uint64_t max_file_bytes = uint64_t{256} << 20;
 };
 
 struct PictureInfo {

@@ -1,6 +1,7 @@
 // Source: numpy's description of the format (numpy.lib.format), versions 1.0 to 3.0.
 #include "cinnabar/formats/npz.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -175,14 +176,21 @@ NpyArray read_npy(Bytes file, const std::string& title) {
   const NpyHeader header = HeaderParser(text.substr(start, length), title).parse();
   NpyArray array{.dtype = dtype_of(header.descr, title), .shape = *header.shape, .bytes = {}};
   uint64_t expected = element_size(array.dtype);
+  // Strides are products of the dimensions with 1 in the place of 0, and must fit a signed number as well.
+  auto strides = static_cast<int64_t>(expected);
   for (const int64_t size : array.shape) {
-    if (__builtin_mul_overflow(expected, static_cast<uint64_t>(size), &expected))
+    if (__builtin_mul_overflow(expected, static_cast<uint64_t>(size), &expected) ||
+        __builtin_mul_overflow(strides, std::max<int64_t>(size, 1), &strides))
       throw refuse("its shape is too large");
   }
   const Bytes data = file.subspan(start + length);
   if (data.size() != expected) {
     throw refuse("its shape asks for " + std::to_string(expected) + " bytes, it has " + std::to_string(data.size()));
   }
+  const bool is_bad_boolean = array.dtype == Dtype::Bool && std::any_of(data.begin(), data.end(), [](std::byte b) {
+                                return std::to_integer<unsigned>(b) > 1;
+                              });
+  if (is_bad_boolean) throw refuse("it is boolean, but has bytes other than 0 and 1");
   if (*header.is_column_major && array.shape.size() > 1) {
     array.bytes = reordered(data, array.shape, element_size(array.dtype));
   } else {

@@ -26,7 +26,7 @@ using NpzArrays = std::map<std::string, NpyArray>;  // by name, without ".npy"
 // Throws Error{Io}, or Error{Format} that names file, array and rule: no zip archive, compressed, an element type other
 // than float16/32/64, int8 to int64, uint8 and bool, big-endian numbers, a header that is no dictionary of the three
 // known keys, data longer or shorter than the shape says. `max_bytes` limits the file.
-NpzArrays read_npz(const std::filesystem::path& path, uint64_t max_bytes = uint64_t{1} << 30);
+NpzArrays read_npz(const std::filesystem::path& path, uint64_t max_bytes = uint64_t{256} << 20);
 NpzArrays read_npz(std::span<const std::byte> file, const std::string& where);
 
 // Atomic. Names sorted; the same arrays give the same bytes. Throws Error{Format} for element types that numpy does not

@@ -1,5 +1,6 @@
 #include "cinnabar/formats/pickle_machine.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdio>
@@ -15,6 +16,9 @@ namespace {
 // A row takes some 200 bytes; Stable Diffusion files with optimizer states stay below half a million.
 constexpr size_t kMaxValues = 1'000'000;
 constexpr size_t kMaxLineBytes = 512;
+constexpr uint64_t kMaxInstructions = 5'000'000;
+constexpr size_t kMaxRemembered = 1'000'000;
+constexpr uint32_t kMaxDepth = 64;
 
 std::string hex(unsigned byte) {
   std::array<char, 5> text{};
@@ -29,7 +33,8 @@ void Machine::refuse(const std::string& reason, const std::string& what) const {
 }
 
 Ref Machine::run() {
-  while (true) {
+  for (uint64_t count = 0;; ++count) {
+    if (count >= kMaxInstructions) refuse("too_many_instructions", "its pickle has more than 5000000 instructions");
     const auto opcode = static_cast<unsigned>(number(1));
     if (opcode == '.') break;
     step(opcode);
@@ -117,6 +122,7 @@ bool Machine::step_constant(unsigned opcode) {
 bool Machine::step_container(unsigned opcode) {
   switch (opcode) {
     case '(':
+      if (marks_.size() >= kMaxDepth) refuse("too_deep", "its pickle nests deeper than 64 levels");
       marks_.push_back(stack_.size());
       return true;
     case '0':
@@ -134,41 +140,52 @@ bool Machine::step_container(unsigned opcode) {
     case '}':
       push(Dict{});
       return true;
-    case 'l':
-      push(List{pop_to_mark()});
+    case 'l': {
+      std::vector<Ref> items = pop_to_mark();
+      const uint32_t depth = depth_above(items);
+      push(List{std::move(items)}, depth);
       return true;
-    case 't':
-      push(Tuple{pop_to_mark()});
+    }
+    case 't': {
+      std::vector<Ref> items = pop_to_mark();
+      const uint32_t depth = depth_above(items);
+      push(Tuple{std::move(items)}, depth);
       return true;
+    }
     case 0x85:
     case 0x86:
     case 0x87: {  // TUPLE1 to TUPLE3
       std::vector<Ref> items(opcode - 0x84);
       for (size_t i = items.size(); i-- > 0;) items[i] = pop();
-      push(Tuple{std::move(items)});
+      const uint32_t depth = depth_above(items);
+      push(Tuple{std::move(items)}, depth);
       return true;
     }
     case 'd': {
-      Dict dict;
-      set_items(dict, pop_to_mark());
-      push(std::move(dict));
+      const std::vector<Ref> items = pop_to_mark();
+      push(Dict{});
+      set_items(stack_.back(), items);
       return true;
     }
     case 'a': {
       const Ref item = pop();
-      list_on_top().items.push_back(item);
+      const Ref list = list_on_top();
+      note_depth(list, {item});
+      std::get<List>(values_[list]).items.push_back(item);
       return true;
     }
     case 'e': {
       const std::vector<Ref> items = pop_to_mark();
-      List& list = list_on_top();
-      list.items.insert(list.items.end(), items.begin(), items.end());
+      const Ref list = list_on_top();
+      note_depth(list, items);
+      std::vector<Ref>& all = std::get<List>(values_[list]).items;
+      all.insert(all.end(), items.begin(), items.end());
       return true;
     }
     case 's': {
       const Ref item = pop();
       const Ref key = pop();
-      dict_on_top().items.emplace_back(key, item);
+      set_items(dict_on_top(), {key, item});
       return true;
     }
     case 'u': {
@@ -264,9 +281,10 @@ int64_t Machine::long_integer(uint64_t length) {
   return static_cast<int64_t>(value);
 }
 
-void Machine::push(Value value) {
+void Machine::push(Value value, uint32_t depth) {
   if (values_.size() >= kMaxValues) refuse("too_many_values", "its pickle has more than 1000000 values");
   values_.push_back(std::move(value));
+  depths_.push_back(depth);
   stack_.push_back(static_cast<Ref>(values_.size() - 1));
 }
 
@@ -289,29 +307,43 @@ std::vector<Ref> Machine::pop_to_mark() {
   return items;
 }
 
-Dict& Machine::dict_on_top() {
+uint32_t Machine::depth_above(const std::vector<Ref>& items) const {
+  uint32_t depth = 0;
+  for (const Ref item : items) depth = std::max(depth, depths_[item]);
+  if (depth >= kMaxDepth) refuse("too_deep", "its pickle nests deeper than 64 levels");
+  return depth + 1;
+}
+
+void Machine::note_depth(Ref container, const std::vector<Ref>& items) {
+  depths_[container] = std::max(depths_[container], depth_above(items));
+}
+
+Ref Machine::dict_on_top() {
   const Ref top = pop();
   push_ref(top);
   get<Dict>(top, "a dictionary");
-  return std::get<Dict>(values_[top]);
+  return top;
 }
 
-List& Machine::list_on_top() {
+Ref Machine::list_on_top() {
   const Ref top = pop();
   push_ref(top);
   get<List>(top, "a list");
-  return std::get<List>(values_[top]);
+  return top;
 }
 
-void Machine::set_items(Dict& dict, const std::vector<Ref>& flat) {
+void Machine::set_items(Ref dict, const std::vector<Ref>& flat) {
   if (flat.size() % 2 != 0) refuse("bad_stack", "its pickle has a dictionary key without a value");
-  for (size_t i = 0; i < flat.size(); i += 2) dict.items.emplace_back(flat[i], flat[i + 1]);
+  note_depth(dict, flat);
+  auto& items = std::get<Dict>(values_[dict]).items;
+  for (size_t i = 0; i < flat.size(); i += 2) items.emplace_back(flat[i], flat[i + 1]);
 }
 
 void Machine::remember(uint64_t slot) {
   const Ref top = pop();
   push_ref(top);
   memo_[slot] = top;
+  if (memo_.size() > kMaxRemembered) refuse("too_many_values", "its pickle remembers more than 1000000 values");
 }
 
 }  // namespace cinnabar::formats::pickle

@@ -35,13 +35,16 @@ class Machine {
   std::string_view line();                 // advances behind the newline
   int64_t long_integer(uint64_t length);   // advances
 
-  void push(Value value);
+  void push(Value value, uint32_t depth = 0);
   void push_ref(Ref ref);
   Ref pop();
   std::vector<Ref> pop_to_mark();
-  Dict& dict_on_top();
-  List& list_on_top();
-  void set_items(Dict& dict, const std::vector<Ref>& flat);
+  Ref dict_on_top();
+  Ref list_on_top();
+  void set_items(Ref dict, const std::vector<Ref>& flat);
+  // How deep a container with these items nests; refuses more than the limit.
+  uint32_t depth_above(const std::vector<Ref>& items) const;
+  void note_depth(Ref container, const std::vector<Ref>& items);
   void remember(uint64_t slot);
 
   void push_global(std::string_view module, std::string_view name);
@@ -57,6 +60,7 @@ class Machine {
   const std::string& where_;
   size_t at_ = 0;
   std::vector<Value> values_;
+  std::vector<uint32_t> depths_;  // one a value
   std::vector<Ref> stack_;
   std::vector<size_t> marks_;  // stack heights
   std::unordered_map<uint64_t, Ref> memo_;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/formats/pickle_machine.h"
 #include "cinnabar/formats/pickle_names.h"
 #include "cinnabar/formats/safetensors_header.h"
@@ -127,6 +128,10 @@ std::vector<int64_t> Machine::sizes(Ref ref) const {
 
 namespace cinnabar::formats {
 
+namespace {
+constexpr size_t kMaxNameBytes = 1024;
+}
+
 std::map<std::string, PickledTensor> read_pickled_tensors(std::span<const std::byte> pickled,
                                                           const std::string& where) {
   using namespace pickle;
@@ -145,7 +150,12 @@ std::map<std::string, PickledTensor> read_pickled_tensors(std::span<const std::b
   for (const auto& [key, item] : dict->items) {
     const auto* name = std::get_if<std::string>(&machine.value(key));
     const auto* tensor = std::get_if<PickledTensor>(&machine.value(item));
-    if (name != nullptr && tensor != nullptr) tensors.insert_or_assign(*name, *tensor);
+    if (name == nullptr || tensor == nullptr) continue;
+    if (name->size() > kMaxNameBytes || name->find('\0') != std::string::npos || base::find_invalid_utf8(*name)) {
+      machine.refuse("bad_name", "it has the tensor name " + quote_name(*name) +
+                                     "; expected UTF-8 of at most 1024 bytes, no zero among them");
+    }
+    tensors.insert_or_assign(*name, *tensor);
   }
   if (tensors.empty()) machine.refuse("no_tensors", "its dictionary holds no named tensors; expected a state dict");
   return tensors;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/utf8.h"
 
 namespace cinnabar::formats {
 
@@ -13,6 +14,12 @@ namespace {
 
 using base::Error;
 using base::ErrorCode;
+
+constexpr size_t kMaxTensors = 1'000'000;
+constexpr size_t kMaxNameBytes = 1024;
+constexpr size_t kMaxDimensions = 8;
+// Tag counts of large data sets (ss_tag_frequency) have several MiB.
+constexpr size_t kMaxMetadataBytes = size_t{16} << 20;
 
 // Receives the parser's events, so that no tree is built and nesting deeper than the format's three levels stops at
 // once.
@@ -22,6 +29,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& text) override {
     if (level_ == Level::Root) {
+      check_name(text);
       if (!names_.insert(text).second) refuse("duplicate_key", "the name " + quote_name(text) + " occurs twice");
       name_ = text;
     } else if (level_ == Level::Metadata) {
@@ -93,6 +101,11 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(string_t& text) override {
     if (level_ == Level::Metadata) {
+      if (text.size() > kMaxMetadataBytes) {
+        refuse("metadata_over_limit", "the metadata value of " + quote_name(field_) + " has " +
+                                          std::to_string(text.size()) + " bytes, at most " +
+                                          std::to_string(kMaxMetadataBytes) + " are read");
+      }
       header_.metadata.emplace(field_, std::move(text));
     } else if (level_ == Level::Tensor && field_ == "dtype") {
       const std::optional<Dtype> dtype = dtype_from(text);
@@ -109,6 +122,9 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   bool number_unsigned(number_unsigned_t value) override {
     if (level_ != Level::Numbers) refuse_value();
+    if (numbers_.size() >= kMaxDimensions) {
+      refuse("too_many_dimensions", "tensor " + quote_name(name_) + " has a list of more than 8 numbers");
+    }
     numbers_.push_back(value);
     return true;
   }
@@ -128,6 +144,14 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   [[noreturn]] void refuse(const std::string& reason, const std::string& what) const {
     throw Error(ErrorCode::Format, where_ + ": not a valid safetensors file: " + what, reason);
+  }
+
+  void check_name(const std::string& name) const {
+    if (names_.size() >= kMaxTensors) refuse("too_many_tensors", "it has more than 1000000 tensors");
+    if (name.size() > kMaxNameBytes || name.find('\0') != std::string::npos) {
+      refuse("bad_name", "the name " + quote_name(name) + " has " + std::to_string(name.size()) +
+                             " bytes; at most 1024 are allowed, and no zero among them");
+    }
   }
 
   // A value of a type that the format does not allow in this place.
@@ -162,9 +186,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, const std::str
 
 std::string quote_name(std::string_view name) {
   constexpr size_t kShown = 120;
-  std::string text = "\"";
-  for (const char c : name.substr(0, kShown)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return text + (name.size() > kShown ? "...\"" : "\"");
+  return '"' + base::shown_text(name, kShown) + '"';
 }
 
 }  // namespace cinnabar::formats

@@ -28,7 +28,8 @@ struct SafetensorsHeader {
 // `json` is the object without padding. Throws Error{Format} whose context() names the broken rule.
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& where);
 
-// A name from a file for use in a message: quoted, shortened to 120 bytes, control characters replaced.
+// A name from a file for use in a message: quoted, shortened to 120 bytes, control characters and what is no UTF-8
+// replaced.
 std::string quote_name(std::string_view name);
 
 }  // namespace cinnabar::formats

@@ -101,11 +101,20 @@ class TorchFile : public Checkpoint {
       view.bytes = is_aligned && is_contiguous(tensor) ? from_first.first(count * width)
                                                        : copy_of(tensor, from_first, count, title);
     }
-    const bool is_bad_boolean =
-        tensor.dtype == Dtype::Bool &&
-        std::any_of(view.bytes.begin(), view.bytes.end(), [](std::byte b) { return std::to_integer<unsigned>(b) > 1; });
-    if (is_bad_boolean) refuse("bad_boolean", title + " is boolean, but has bytes other than 0 and 1");
+    if (tensor.dtype == Dtype::Bool && count > 0 && !holds_booleans(tensor.storage_key, storage)) {
+      refuse("bad_boolean", title + " is boolean, but its storage has bytes other than 0 and 1");
+    }
     return view;
+  }
+
+  // Each storage is looked at once, however many tensors share it.
+  bool holds_booleans(const std::string& key, Bytes storage) {
+    const auto known = booleans_.find(key);
+    if (known != booleans_.end()) return known->second;
+    const bool is_fine =
+        std::none_of(storage.begin(), storage.end(), [](std::byte b) { return std::to_integer<unsigned>(b) > 1; });
+    booleans_.emplace(key, is_fine);
+    return is_fine;
   }
 
   uint64_t element_count(const PickledTensor& tensor, const std::string& title) const {
@@ -169,6 +178,7 @@ class TorchFile : public Checkpoint {
   std::string where_;
   std::map<std::string, Bytes> entries_;
   uint64_t copy_budget_ = 0;
+  std::map<std::string, bool> booleans_;
   std::vector<std::unique_ptr<std::byte[]>> copies_;
 };
 

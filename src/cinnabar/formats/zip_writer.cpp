@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include <zlib.h>
-
 #include "cinnabar/base/error.h"
+#include "cinnabar/formats/checksum.h"
 
 namespace cinnabar::formats {
 
@@ -30,11 +29,6 @@ void append(std::string& out, T value) {
 uint32_t capped32(uint64_t value) { return static_cast<uint32_t>(std::min(value, kMost32)); }
 uint16_t capped16(uint64_t value) { return static_cast<uint16_t>(std::min(value, kMost16)); }
 
-uint32_t crc_of(std::span<const std::byte> content) {
-  return static_cast<uint32_t>(
-      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const unsigned char*>(content.data()), content.size()));
-}
-
 }  // namespace
 
 void StoredZipWriter::write(std::string_view bytes) {
@@ -49,7 +43,7 @@ void StoredZipWriter::add(const std::string& name, std::span<const std::byte> co
                           " bytes, which is over what one entry of this format may have (4 GiB): save "
                           "as safetensors");
   }
-  const Entry entry{name, content.empty() ? 0 : crc_of(content), static_cast<uint32_t>(content.size()), written_};
+  const Entry entry{name, crc32_of(content), static_cast<uint32_t>(content.size()), written_};
   const uint64_t before = written_ + kLocalHeaderBytes + name.size() + kFieldHeadBytes;
   const uint64_t padding = (kAlignment - before % kAlignment) % kAlignment;
   std::string head;

@@ -11,7 +11,8 @@ namespace cinnabar::sample {
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{16} << 20;
+constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostLineBytes = size_t{64} << 10;
 
 PromptList read_lines(const std::string& text, const std::string& name) {
   PromptList list;
@@ -22,7 +23,19 @@ PromptList read_lines(const std::string& text, const std::string& name) {
     at = end + 1;
     ++number;
     if (line.starts_with('#') || text::strip(line).empty()) continue;
-    auto prompt = parse_prompt_line(line, name + ":" + std::to_string(number), list.notes);
+    const std::string where = name + ":" + std::to_string(number);
+    if (list.prompts.size() >= kMostPrompts || list.notes.size() >= kMostPromptNotes) {
+      list.notes.push_back(where + ": this line and those behind it are left out: at most " +
+                           std::to_string(kMostPrompts) + " prompts and " + std::to_string(kMostPromptNotes) +
+                           " mistakes are read");
+      break;
+    }
+    if (line.size() > kMostLineBytes) {
+      list.notes.push_back(where + ": the line has " + std::to_string(line.size()) + " bytes, at most " +
+                           std::to_string(kMostLineBytes) + " are read; left out");
+      continue;
+    }
+    auto prompt = parse_prompt_line(line, where, list.notes);
     if (prompt) list.prompts.push_back(std::move(*prompt));
   }
   return list;
@@ -42,8 +55,11 @@ SampleRequest request_of(const Prompt& prompt, const SampleRequest& defaults) {
 }
 
 PromptList read_prompt_file(const std::filesystem::path& path) {
+  return read_prompts(base::read_file(path, kMostBytes), path);
+}
+
+PromptList read_prompts(std::string text, const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  std::string text = base::read_file(path, kMostBytes);
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   std::vector<std::string> notes;
   if (const auto offset = text::find_invalid_utf8(text)) {

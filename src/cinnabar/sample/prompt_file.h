@@ -33,8 +33,14 @@ struct PromptList {
 };
 
 // .txt: a prompt a line with flags (" --n bad --w 512"), "#" in the first column starts a comment; .toml: [prompt] with
-// [[prompt.subset]]; .json: a list of objects or lines. Throws Error{Io} when the file cannot be read.
+// [[prompt.subset]]; .json: a list of objects or lines. Throws Error{Io} when the file cannot be read or has more than
+// 1 MiB. Beyond 10,000 prompts, and beyond 1,000 mistakes, the rest is left out.
 PromptList read_prompt_file(const std::filesystem::path& path);
+// The same for a text that was read; `path` gives the form and the name in notes.
+PromptList read_prompts(std::string text, const std::filesystem::path& path);
+
+inline constexpr size_t kMostPrompts = 10'000;
+inline constexpr size_t kMostPromptNotes = 1'000;
 
 // One prompt with its flags. `where` opens the notes, for example "prompts.txt:3". Nothing, with a
 // note, for a line without a prompt.

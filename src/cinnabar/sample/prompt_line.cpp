@@ -12,6 +12,8 @@ namespace cinnabar::sample {
 
 namespace {
 
+constexpr size_t kMostFlags = 64;
+
 bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -99,6 +101,10 @@ class LineParser {
     for (size_t i = 1; i < segments.size(); ++i) {
       const bool has_text = flags_.empty() ? !text_.empty() : is_text_flag(flags_.back());
       if (!has_text || !is_prose(segments[i])) {
+        if (flags_.size() >= kMostFlags) {
+          note("more than " + std::to_string(kMostFlags) + " flags; those behind are left out");
+          return;
+        }
         flags_.emplace_back(segments[i]);
         continue;
       }

@@ -1,17 +1,24 @@
 #include "cinnabar/sample/prompt_tables.h"
 
 #include <toml++/toml.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/error.h"
+#include "cinnabar/base/json_tree.h"
 #include "cinnabar/base/text_match.h"
-#include "cinnabar/formats/json_text.h"
 #include "cinnabar/sample/prompt_setting.h"
+#include "cinnabar/schema/toml_limits.h"
 
 namespace cinnabar::sample {
 
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kMostKeys = 64;  // of one prompt; a dozen are known
+constexpr std::string_view kFull =
+    "the prompts behind these are left out: at most 10000 prompts and 1000 mistakes are read";
 
 // One key of a table. A value that is no text, number or flag is shown as "null" and refused by the setting.
 void assign(Prompt& prompt, const std::string& key, const std::string& value, const std::string& where,
@@ -36,6 +43,13 @@ void assign(Prompt& prompt, const std::string& key, const std::string& value, co
   if (!wrong.empty()) notes.push_back(where + ": " + key + " = " + value + ": " + wrong);
 }
 
+// Nothing more is taken then; says so once.
+bool is_full(PromptList& list) {
+  if (list.prompts.size() < kMostPrompts && list.notes.size() < kMostPromptNotes) return false;
+  if (list.notes.empty() || list.notes.back() != kFull) list.notes.emplace_back(kFull);
+  return true;
+}
+
 std::string text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* whole = node.as_integer()) return std::to_string(whole->get());
@@ -50,6 +64,7 @@ class TomlPrompts {
 
   void read(const toml::table& root) {
     for (const auto& [key, node] : root) {
+      if (is_full(list_)) return;
       if (key.str() != "prompt") note(node, std::string(key.str()) + ": left out; prompts stand below [prompt]");
     }
     const toml::table* shared = root["prompt"].as_table();
@@ -62,6 +77,7 @@ class TomlPrompts {
       add(*shared, toml::table{});
     } else if (const toml::array* tables = subsets->as_array()) {
       for (const toml::node& table : *tables) {
+        if (is_full(list_)) return;
         if (table.is_table()) {
           add(*shared, *table.as_table());
         } else {
@@ -78,6 +94,11 @@ class TomlPrompts {
   void note(const toml::node& node, const std::string& message) { list_.notes.push_back(where(node) + ": " + message); }
 
   void add(const toml::table& shared, const toml::table& own) {
+    if (is_full(list_)) return;
+    if (shared.size() + own.size() > kMostKeys) {
+      return note(own.empty() ? shared : own,
+                  "this prompt has more than " + std::to_string(kMostKeys) + " keys; left out");
+    }
     Prompt prompt;
     for (const auto& [key, node] : shared) {
       if (key.str() == "subset") continue;
@@ -129,7 +150,11 @@ std::vector<size_t> entry_lines(const std::string& text) {
   return lines;
 }
 
-void add_object(const json& object, const std::string& where, PromptList& list) {
+void add_object(const nlohmann::ordered_json& object, const std::string& where, PromptList& list) {
+  if (object.size() > kMostKeys) {
+    list.notes.push_back(where + ": more than " + std::to_string(kMostKeys) + " keys; left out");
+    return;
+  }
   if (!object.contains("prompt")) {
     list.notes.push_back(where + ": there is no key \"prompt\"; left out");
     return;
@@ -148,8 +173,11 @@ void add_object(const json& object, const std::string& where, PromptList& list) 
 PromptList read_toml_prompts(const std::string& text, const std::string& name) {
   PromptList list;
   try {
+    schema::check_toml(text, name);
     const toml::table root = toml::parse(text);
     TomlPrompts(name, list).read(root);
+  } catch (const base::Error& error) {
+    list.notes.push_back(error.message());
   } catch (const toml::parse_error& error) {
     list.notes.push_back(name + ":" + std::to_string(error.source().begin.line) + ": " +
                          std::string(error.description()));
@@ -159,27 +187,29 @@ PromptList read_toml_prompts(const std::string& text, const std::string& name) {
 
 PromptList read_json_prompts(const std::string& text, const std::string& name) {
   PromptList list;
-  try {
-    const json root = formats::is_nested_at_most(text) ? json::parse(text) : json();
-    if (!root.is_array()) {
-      list.notes.push_back(name + ": expected a list of prompts, [{\"prompt\": \"a cat\"}, ...]");
-      return list;
+  nlohmann::ordered_json root;
+  if (const auto fault = base::read_json_tree(text, root)) {
+    const size_t at = std::min(fault->byte.value_or(0), text.size());
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    list.notes.push_back(name + (fault->byte ? ":" + std::to_string(line) : "") + ": " + fault->reason);
+    return list;
+  }
+  if (!root.is_array()) {
+    list.notes.push_back(name + ": expected a list of prompts, [{\"prompt\": \"a cat\"}, ...]");
+    return list;
+  }
+  const std::vector<size_t> lines = entry_lines(text);
+  for (size_t i = 0; i < root.size() && !is_full(list); ++i) {
+    const std::string line = i < lines.size() ? ":" + std::to_string(lines[i]) : "";
+    const std::string where = name + line + ", entry " + std::to_string(i + 1);
+    if (root[i].is_string()) {
+      auto prompt = parse_prompt_line(root[i].get<std::string>(), where, list.notes);
+      if (prompt) list.prompts.push_back(std::move(*prompt));
+    } else if (root[i].is_object()) {
+      add_object(root[i], where, list);
+    } else {
+      list.notes.push_back(where + ": expected an object or a line of text; left out");
     }
-    const std::vector<size_t> lines = entry_lines(text);
-    for (size_t i = 0; i < root.size(); ++i) {
-      const std::string line = i < lines.size() ? ":" + std::to_string(lines[i]) : "";
-      const std::string where = name + line + ", entry " + std::to_string(i + 1);
-      if (root[i].is_string()) {
-        auto prompt = parse_prompt_line(root[i].get<std::string>(), where, list.notes);
-        if (prompt) list.prompts.push_back(std::move(*prompt));
-      } else if (root[i].is_object()) {
-        add_object(root[i], where, list);
-      } else {
-        list.notes.push_back(where + ": expected an object or a line of text; left out");
-      }
-    }
-  } catch (const json::exception& error) {
-    list.notes.push_back(name + ": not valid JSON: " + error.what());
   }
   return list;
 }

@@ -1,8 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/base/atomic_file.h"
-
-#include <algorithm>
+#include "cinnabar/base/json_tree.h"
 
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/planned.h"
@@ -13,38 +12,6 @@ namespace cinnabar::schema {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 4 << 20;
-constexpr int kMaxDepth = 64;
-
-// Strings may hold brackets; only those outside count.
-class NestingScan {
- public:
-  void take(char c) {
-    if (quote_ != 0) {
-      if (is_escaped_) {
-        is_escaped_ = false;
-      } else if (c == '\\' && quote_ == '"') {
-        is_escaped_ = true;
-      } else if (c == quote_ || c == '\n') {
-        quote_ = 0;
-      }
-      return;
-    }
-    if (c == '"' || c == '\'') quote_ = c;
-    if (c == '[' || c == '{') deepest_ = std::max(deepest_, ++depth_);
-    if (c == ']' || c == '}') --depth_;
-    // Dotted keys nest tables as well; numbers have dots, too, but a comma or an equal sign between.
-    if (c == '\n' || c == ',' || c == '=') dots_ = 0;
-    if (c == '.') deepest_ = std::max(deepest_, ++dots_);
-  }
-  int deepest() const { return deepest_; }
-
- private:
-  char quote_ = 0;
-  bool is_escaped_ = false;
-  int depth_ = 0;
-  int dots_ = 0;
-  int deepest_ = 0;
-};
 
 bool is_json(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
@@ -52,19 +19,6 @@ bool is_json(const std::string& text) {
 }
 
 }  // namespace
-
-void check_nesting(const std::string& text, const std::string& name) {
-  // Numbers in long lists have dots, too: JSON nests by brackets alone.
-  const bool counts_dots = !is_json(text);
-  NestingScan scan;
-  for (const char c : text) {
-    if (c != '.' || counts_dots) scan.take(c);
-  }
-  if (scan.deepest() > kMaxDepth) {
-    throw base::Error(base::ErrorCode::Config, name + ": lists or tables nest deeper than " +
-                                                   std::to_string(kMaxDepth) + " levels; configurations are flat");
-  }
-}
 
 Source read_config_file(const Schema& schema, const std::filesystem::path& path, Problems& problems) {
   std::filesystem::path found = path;
@@ -80,7 +34,6 @@ Source read_config_file(const Schema& schema, const std::filesystem::path& path,
   }
   const std::string text = base::read_file(found, kMaxConfigBytes);
   const std::string name = found.filename().string();
-  check_nesting(text, name);
   Source source;
   if (!is_json(text)) {
     read_toml(schema, text, name, source, problems);
@@ -94,10 +47,12 @@ Source read_config_file(const Schema& schema, const std::filesystem::path& path,
 
 void read_own_json(const Schema& schema, const std::string& text, const std::string& name, Source& source,
                    Problems& problems) {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.contains("values") || !json["values"].is_object()) {
+  nlohmann::ordered_json json;
+  const auto fault = base::read_json_tree(text, json, {.keys = kMaxConfigKeys});
+  if (fault || !json.contains("values") || !json["values"].is_object()) {
     throw base::Error(base::ErrorCode::Config,
-                      name + ": no readable configuration: expected JSON with a table \"values\"");
+                      name + ": no readable configuration: expected JSON with a table \"values\"" +
+                          (fault ? "; found: " + fault->reason : std::string()));
   }
   for (const auto& [key, value] : json["values"].items()) {
     const Option* option = schema.find(key);

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/json_tree.h"
+#include "cinnabar/schema/source.h"
 #include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::schema {
@@ -82,8 +84,10 @@ std::string config_toml(const Schema& schema, const Config& config) {
 }
 
 Config parse_config_json(const std::string& text) {
-  const auto json = ordered_json::parse(text, nullptr, false);
-  const bool is_config = json.is_object() && json.value("cinnabar_config", 0) == 1 && json.contains("command") &&
+  ordered_json json;
+  const bool is_read = !base::read_json_tree(text, json, {.keys = kMaxConfigKeys});
+  const bool is_config = is_read && json.is_object() && json.contains("cinnabar_config") &&
+                         json["cinnabar_config"] == 1 && json.contains("command") &&
                          json.contains("values") && json["command"].is_string() && json["values"].is_object();
   if (!is_config) {
     throw base::Error(base::ErrorCode::Format,

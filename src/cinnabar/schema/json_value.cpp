@@ -1,6 +1,7 @@
 #include "cinnabar/schema/json_value.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/schema/value_text.h"
@@ -19,6 +20,7 @@ Error expected(const Option& option) { return {base::ErrorCode::Config, "expecte
 std::optional<std::string> scalar_text(const ordered_json& json) {
   if (json.is_string()) return json.get<std::string>();
   if (json.is_boolean()) return json.get<bool>() ? "true" : "false";
+  if (json.is_number_unsigned()) return std::to_string(json.get<uint64_t>());
   if (json.is_number_integer()) return std::to_string(json.get<int64_t>());
   if (json.is_number()) return number_text(json.get<double>());
   return std::nullopt;
@@ -28,6 +30,9 @@ Result<Value> from_number(const Option& option, const ordered_json& json) {
   const double number = json.get<double>();
   if (!std::isfinite(number)) return expected(option);
   const bool is_whole = json.is_number_integer();
+  // get<int64_t>() would make a negative number of it.
+  const bool is_beyond = json.is_number_unsigned() && json.get<uint64_t>() > std::numeric_limits<int64_t>::max();
+  if (is_beyond) return expected(option);
   switch (option.type) {
     case Type::Flag:
       if (number == 0.0 || number == 1.0) return Value(number == 1.0);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cinnabar/base/json_tree.h"
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/kohya_keys.h"
@@ -24,6 +25,12 @@ using nlohmann::ordered_json;
 bool is_dropped(const ordered_json& json) {
   if (json.is_null() || json == false || json == "") return true;
   return json.is_number() && json.get<double>() == 0.0;
+}
+
+// As a whole number, or as it is when it is none that could be a count: the option then says what it expects.
+ordered_json whole(double number) {
+  constexpr double kLargest = 1e15;
+  return std::abs(number) < kLargest ? ordered_json(static_cast<int64_t>(number)) : ordered_json(number);
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -214,7 +221,7 @@ class Importer {
     const double length = number("max_train_steps");
     const bool counts = steps > 0 && !(has_dataset && length == 0);
     if (counts) {
-      give("lr_warmup_steps", static_cast<int64_t>(steps));
+      give("lr_warmup_steps", whole(steps));
       report("lr_warmup_steps", "used", "lr_warmup_steps", "");
       report("lr_warmup", "ignored", "", "lr_warmup_steps counts over it");
       return;
@@ -225,7 +232,7 @@ class Importer {
       return;
     }
     if (has_dataset && length > 0) {
-      give("lr_warmup_steps", static_cast<int64_t>(std::nearbyint(percent * length / 100.0)));
+      give("lr_warmup_steps", whole(std::nearbyint(percent * length / 100.0)));
     } else {
       give("lr_warmup_steps", percent / 100.0);
     }
@@ -293,7 +300,7 @@ class Importer {
       return report(key, "later", "", "not supported yet (tracking)");
     }
     if (key == "lr_scheduler_num_cycles" && is_dropped(value) && number("epoch") > 0) {
-      give(option_name, static_cast<int64_t>(number("epoch")));
+      give(option_name, whole(number("epoch")));
       return report(key, "derived", option_name, "empty means the number of epochs");
     }
     const bool is_number_zero = value.is_string() && value == "0";
@@ -390,12 +397,12 @@ class Importer {
 void read_kohya_json(const Schema& schema, const std::string& text, const std::string& name, Source& source,
                      Problems& problems) {
   ordered_json json;
-  try {
-    json = ordered_json::parse(text);
-  } catch (const ordered_json::parse_error& error) {
-    throw base::Error(base::ErrorCode::Config, name + ": not valid JSON near byte " + std::to_string(error.byte) +
-                                                   escape_hint(line_at(text, error.byte)));
+  if (const auto fault = base::read_json_tree(text, json, {.keys = kMaxConfigKeys})) {
+    throw base::Error(base::ErrorCode::Config,
+                      name + ": " + fault->reason + (fault->byte ? " near byte " + std::to_string(*fault->byte) : "") +
+                          (fault->byte ? escape_hint(line_at(text, *fault->byte)) : ""));
   }
+  if (!json.is_object()) throw base::Error(base::ErrorCode::Config, name + ": expected one JSON object");
   source.is_gui_file = true;
   Importer(schema, std::move(json), name, source, problems).run();
 }

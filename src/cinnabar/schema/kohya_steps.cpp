@@ -1,5 +1,6 @@
 #include "cinnabar/schema/kohya_steps.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -33,7 +34,9 @@ int64_t kohya_step_count(const KohyaStepInputs& inputs) {
     total += static_cast<double>(*repeats) * static_cast<double>(count_pictures(entry.path()));
   }
   const double factor = inputs.has_regularisation ? 2.0 : 1.0;
-  return static_cast<int64_t>(std::ceil(total / inputs.batch_size / inputs.accumulation * inputs.epochs * factor));
+  const double steps = std::ceil(total / inputs.batch_size / inputs.accumulation * inputs.epochs * factor);
+  constexpr double kLargest = 1e15;  // the option's own range says what is wrong with it
+  return static_cast<int64_t>(std::min(steps, kLargest));
 }
 
 }  // namespace cinnabar::schema

@@ -1,8 +1,15 @@
 #include "cinnabar/schema/problem.h"
 
+#include "cinnabar/base/utf8.h"
+
 #include <algorithm>
+#include <set>
 
 namespace cinnabar::schema {
+
+namespace {
+constexpr size_t kShownBytes = 300;
+}
 
 std::string to_string(const Problem& problem) {
   std::string text = problem.where;
@@ -11,22 +18,26 @@ std::string to_string(const Problem& problem) {
     if (!text.empty()) text += separator;
     text += part;
   };
-  append(problem.option, ": ");
-  append(problem.found, problem.option.empty() ? ": " : " = ");
+  // Both may come from a file: of any length, and with anything in them.
+  append(base::shown_text(problem.option, kShownBytes), ": ");
+  append(base::shown_text(problem.found, kShownBytes), problem.option.empty() ? ": " : " = ");
   append(problem.message, ": ");
   return text;
 }
 
 void Problems::raise() const {
   if (list_.empty()) return;
+  constexpr size_t kMostShown = 200;
   std::vector<std::string> lines;
+  std::set<std::string> seen;
   for (const Problem& problem : list_) {
-    const std::string line = to_string(problem);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    std::string line = to_string(problem);
+    if (seen.insert(line).second) lines.push_back(std::move(line));
   }
   std::string text;
   if (lines.size() > 1) text = std::to_string(lines.size()) + " problems in the configuration:";
-  for (const std::string& line : lines) text += (text.empty() ? "" : "\n  ") + line;
+  for (size_t i = 0; i < std::min(lines.size(), kMostShown); ++i) text += (text.empty() ? "" : "\n  ") + lines[i];
+  if (lines.size() > kMostShown) text += "\n  and " + std::to_string(lines.size() - kMostShown) + " more";
   throw base::Error(base::ErrorCode::Config, text);
 }
 

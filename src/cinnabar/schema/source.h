@@ -54,9 +54,8 @@ void read_own_json(const Schema& schema, const std::string& text, const std::str
 void read_kohya_json(const Schema& schema, const std::string& text, const std::string& name, Source& source,
                      Problems& problems);
 
-// Throws Error{Config} when brackets nest deeper than 64 levels (parsers recurse; security: depth limit before
-// parsing).
-void check_nesting(const std::string& text, const std::string& name);
+// Keys that a configuration of a run may have, known or not: a few hundred are known.
+inline constexpr size_t kMaxConfigKeys = 4000;
 
 // The error text for an unknown name, with the nearest known one.
 std::string unknown_option_text(const Schema& schema, const std::string& name);

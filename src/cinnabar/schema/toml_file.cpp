@@ -5,6 +5,7 @@
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/source.h"
+#include "cinnabar/schema/toml_limits.h"
 
 namespace cinnabar::schema {
 
@@ -80,6 +81,7 @@ void read_toml(const Schema& schema, const std::string& text, const std::string&
                Problems& problems) {
   toml::table table;
   try {
+    check_toml(text, name, {.keys = kMaxConfigKeys});
     table = toml::parse(text, name);
   } catch (const toml::parse_error& error) {
     throw base::Error(base::ErrorCode::Config, name + ":" + std::to_string(error.source().begin.line) +

@@ -6,9 +6,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <memory>
+#include <queue>
 #include <string>
+#include <tuple>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/text/unicode.h"
@@ -87,6 +88,71 @@ uint64_t pair_key(int64_t left, int64_t right) {
   return static_cast<uint64_t>(left) << 32U | static_cast<uint64_t>(right);
 }
 
+// Merges neighbours in the order of rank, the leftmost first, until none is in the list. A pair that holds a merged
+// symbol has a greater id than that symbol, so a queue by id meets the pairs in the same order as passes over the whole
+// word would; passes take a time that grows with the length times the number of different merges.
+class Joiner {
+ public:
+  Joiner(const std::unordered_map<uint64_t, int64_t>& merges, std::vector<int64_t>& ids)
+      : merges_(merges), ids_(ids), next_(ids.size()), previous_(ids.size()) {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      next_[i] = i + 1;
+      previous_[i] = i == 0 ? kNone : i - 1;
+    }
+  }
+
+  void run() {
+    for (size_t i = 0; i + 1 < ids_.size(); ++i) look_at(i);
+    while (!queue_.empty()) {
+      const Candidate best = queue_.top();
+      queue_.pop();
+      if (is_current(best)) join(best);
+    }
+    std::erase(ids_, kGone);
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  static constexpr int64_t kGone = -1;
+
+  struct Candidate {
+    int64_t id;
+    size_t at;
+    std::pair<int64_t, int64_t> symbols;
+    bool operator<(const Candidate& other) const { return std::tie(id, at) > std::tie(other.id, other.at); }
+  };
+
+  // The pair that begins at `at`, if it can be merged.
+  void look_at(size_t at) {
+    if (next_[at] >= ids_.size()) return;
+    const std::pair<int64_t, int64_t> symbols{ids_[at], ids_[next_[at]]};
+    const auto found = merges_.find(pair_key(symbols.first, symbols.second));
+    if (found != merges_.end()) queue_.push({found->second, at, symbols});
+  }
+
+  // False when one of the two was merged with another meanwhile.
+  bool is_current(const Candidate& pair) const {
+    return ids_[pair.at] == pair.symbols.first && next_[pair.at] < ids_.size() &&
+           ids_[next_[pair.at]] == pair.symbols.second;
+  }
+
+  void join(const Candidate& pair) {
+    const size_t right = next_[pair.at];
+    ids_[pair.at] = pair.id;
+    ids_[right] = kGone;
+    next_[pair.at] = next_[right];
+    if (next_[pair.at] < ids_.size()) previous_[next_[pair.at]] = pair.at;
+    if (previous_[pair.at] != kNone) look_at(previous_[pair.at]);
+    look_at(pair.at);
+  }
+
+  const std::unordered_map<uint64_t, int64_t>& merges_;
+  std::vector<int64_t>& ids_;
+  std::vector<size_t> next_;
+  std::vector<size_t> previous_;
+  std::priority_queue<Candidate> queue_;
+};
+
 }  // namespace
 
 BytePairs::BytePairs(const std::filesystem::path& merges_gz, int64_t merge_count) {
@@ -117,25 +183,7 @@ std::vector<int64_t> BytePairs::encode(std::string_view word) const {
   ids.reserve(word.size());
   for (const char byte : word) ids.push_back(ids_of_bytes().at(static_cast<uint8_t>(byte)));
   if (!ids.empty()) ids.back() += kBytes;
-  while (ids.size() > 1) {
-    // The id of a merge grows with its rank, so the smallest id is the merge to do first.
-    int64_t best = std::numeric_limits<int64_t>::max();
-    std::pair<int64_t, int64_t> pair;
-    for (size_t i = 0; i + 1 < ids.size(); ++i) {
-      const auto found = merges_.find(pair_key(ids[i], ids[i + 1]));
-      if (found == merges_.end() || found->second >= best) continue;
-      best = found->second;
-      pair = {ids[i], ids[i + 1]};
-    }
-    if (best == std::numeric_limits<int64_t>::max()) break;
-    size_t kept = 0;
-    for (size_t i = 0; i < ids.size(); ++kept) {
-      const bool merges_here = i + 1 < ids.size() && ids[i] == pair.first && ids[i + 1] == pair.second;
-      ids[kept] = merges_here ? best : ids[i];
-      i += merges_here ? 2 : 1;
-    }
-    ids.resize(kept);
-  }
+  Joiner(merges_, ids).run();
   return ids;
 }
 

@@ -16,7 +16,7 @@ class BytePairs {
   // the line when it is no merges list.
   BytePairs(const std::filesystem::path& merges_gz, int64_t merge_count);
 
-  // Ids of one word (its UTF-8 bytes, not empty). Time grows with length times the number of different merges.
+  // Ids of one word (its UTF-8 bytes, not empty).
   std::vector<int64_t> encode(std::string_view word) const;
 
  private:

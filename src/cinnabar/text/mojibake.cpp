@@ -225,7 +225,8 @@ bool looks_wrongly_decoded(std::u32string_view text) {
 
 std::u32string repair_decoding(std::u32string_view text) {
   std::u32string current(text);
-  while (std::ranges::any_of(current, [](char32_t c) { return c >= 0x80; })) {
+  constexpr int kMaxPasses = 64;  // each undoes one wrong decoding
+  for (int pass = 0; pass < kMaxPasses && std::ranges::any_of(current, [](char32_t c) { return c >= 0x80; }); ++pass) {
     std::u32string fixed = repair_once(current);
     if (fixed == current) break;
     current = std::move(fixed);

@@ -13,6 +13,8 @@ namespace cinnabar::text {
 namespace {
 
 constexpr size_t kMaxSegment = 1'000'000;  // code points; longer lines are repaired in parts
+// A text of sense is at rest after three or four; "&amp;amp;amp;..." takes as many as it has "amp;".
+constexpr int kMaxPasses = 64;
 
 struct Expansion {
   char32_t ligature;
@@ -119,7 +121,7 @@ bool is_plain_ascii(std::u32string_view text) {
 
 std::u32string repair_segment(std::u32string_view segment, bool decodes_html) {
   std::u32string text(segment);
-  while (!is_plain_ascii(text)) {
+  for (int pass = 0; pass < kMaxPasses && !is_plain_ascii(text); ++pass) {
     std::u32string fixed = decodes_html ? unescape_html(text) : text;
     fixed = normalize_nfc(plain_characters(expand(repair_decoding(fixed))));
     if (fixed == text) break;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/utf8.h"
 
 namespace cinnabar::text {
 namespace {
@@ -149,15 +150,7 @@ std::string encode_utf8(std::u32string_view text) {
   return bytes;
 }
 
-std::optional<size_t> find_invalid_utf8(std::string_view bytes) {
-  for (size_t at = 0; at < bytes.size();) {
-    size_t broken = 0;
-    const size_t length = sequence_length(bytes, at, broken);
-    if (length == 0) return at;
-    at += length;
-  }
-  return std::nullopt;
-}
+std::optional<size_t> find_invalid_utf8(std::string_view bytes) { return base::find_invalid_utf8(bytes); }
 
 bool is_letter(char32_t c) {
   const utf8proc_category_t kind = category(c);
@@ -225,7 +218,22 @@ std::u32string to_lower(std::u32string_view text) {
 std::u32string normalize_nfc(std::u32string_view text) {
   // Below U+0300 every character is its own composed form and starts no new one.
   if (std::ranges::all_of(text, [](char32_t c) { return c < 0x300; })) return std::u32string(text);
-  return normalize(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  // Marks are sorted by exchanging neighbours, so a run of them takes time that grows with the square of its length.
+  // Unicode's stream-safe form (UAX 15, section 13) has at most 30; longer runs than this one are sorted in parts.
+  constexpr size_t kMaxMarks = 1024;
+  std::u32string result;
+  size_t start = 0;
+  size_t marks = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool is_mark = utf8proc_get_property(static_cast<utf8proc_int32_t>(text[at]))->combining_class != 0;
+    marks = is_mark ? marks + 1 : 0;
+    if (marks < kMaxMarks) continue;
+    result += normalize(text.substr(start, at + 1 - start), UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    start = at + 1;
+    marks = 0;
+  }
+  if (start == 0) return normalize(text, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  return result + normalize(text.substr(start), UTF8PROC_STABLE | UTF8PROC_COMPOSE);
 }
 
 std::u32string compatibility_form(char32_t c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "cinnabar/base/error.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double kRound = 1.1;
 constexpr double kSquare = 1 / 1.1;
+constexpr size_t kMostOpen = 16;
 
 // The text between ":" and ")" at `at` (which is the colon), if it is made of digits and dots after an optional sign.
 std::optional<std::u32string_view> weight_at(std::u32string_view prompt, size_t at) {
@@ -52,6 +54,10 @@ class Parser {
     while (at_ < prompt_.size()) step();
     for (const size_t from : round_) multiply(from, kRound);
     for (const size_t from : square_) multiply(from, kSquare);
+    for (const WeightedPiece& piece : pieces_) {
+      if (!std::isfinite(piece.weight))
+        throw base::Error(base::ErrorCode::Data, "the weights of nested brackets in the prompt multiply to no number");
+    }
     return merged();
   }
 
@@ -63,6 +69,10 @@ class Parser {
                              std::u32string_view(U"()[]\\").find(prompt_[at_ + 1]) != std::u32string_view::npos;
       add(is_escape ? prompt_.substr(at_ + 1, 1) : std::u32string_view{}, is_escape ? 2 : 1);
     } else if (c == U'(' || c == U'[') {
+      if (round_.size() + square_.size() >= kMostOpen)
+        throw base::Error(base::ErrorCode::Data,
+                          "the prompt has more than 16 brackets open at once, whose weights multiply; write the weight "
+                          "as a number, \"(word:1.3)\", or \"\\(\" for a bracket that is meant as text");
       (c == U'(' ? round_ : square_).push_back(pieces_.size());
       ++at_;
     } else if (c == U':') {

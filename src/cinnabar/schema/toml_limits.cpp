@@ -1,0 +1,165 @@
+#include "cinnabar/schema/toml_limits.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cinnabar/base/error.h"
+
+namespace cinnabar::schema {
+
+namespace {
+
+// Reads the text as far as its structure: strings and comments are stepped over as the grammar has them (TOML 1.0), so
+// that a bracket in one neither counts nor makes up for another.
+class Scan {
+ public:
+  Scan(std::string_view text, const std::string& name, const TomlLimits& limits)
+      : text_(text), name_(name), limits_(limits) {}
+
+  void run() {
+    while (at_ < text_.size()) step();
+  }
+
+ private:
+  struct Level {
+    bool is_list = false;
+    size_t dots = 0;  // of the key in front of the bracket
+  };
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
+    throw base::Error(base::ErrorCode::Config, name_ + ":" + std::to_string(line) + ": " + what);
+  }
+
+  void step() {
+    const char c = text_[at_];
+    if (c == '"' || c == '\'') return skip_string(c);
+    if (c == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size());
+      return;
+    }
+    ++at_;
+    switch (c) {
+      case '\n':
+        return end_line();
+      case '[':
+      case '{':
+        return open(c == '[');
+      case ']':
+      case '}':
+        return close();
+      case ',':
+        if (++values_ > limits_.values) refuse("more than " + std::to_string(limits_.values) + " values");
+        return begin_item();
+      case '=':
+        if (++keys_ > limits_.keys) refuse("more than " + std::to_string(limits_.keys) + " keys");
+        is_value_ = true;
+        part_bytes_ = 0;
+        return;
+      case '.':
+        if (is_value_) return;  // of a number
+        part_bytes_ = 0;
+        ++dots_;
+        return check_depth();
+      case ' ':
+      case '\t':
+      case '\r':
+        return;
+      default:
+        return count_key_bytes(1);
+    }
+  }
+
+  void skip_string(char quote) {
+    const size_t start = at_;
+    const std::string three(3, quote);
+    const bool is_long = text_.substr(at_).starts_with(three);
+    at_ += is_long ? 3 : 1;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (quote == '"' && c == '\\') {
+        at_ += 2;
+      } else if (is_long ? text_.substr(at_).starts_with(three) : c == quote) {
+        at_ += is_long ? 3 : 1;
+        // Up to two quotes may stand before the three that end a long string.
+        for (int i = 0; is_long && i < 2 && at_ < text_.size() && text_[at_] == quote; ++i) ++at_;
+        break;
+      } else if (!is_long && c == '\n') {
+        break;  // not valid; the parser stops here
+      } else {
+        ++at_;
+      }
+    }
+    at_ = std::min(at_, text_.size());
+    count_key_bytes(at_ - start);
+  }
+
+  void count_key_bytes(size_t count) {
+    if (is_value_) return;
+    part_bytes_ += count;
+    if (part_bytes_ > limits_.key_bytes) {
+      refuse("a key of more than " + std::to_string(limits_.key_bytes) + " bytes");
+    }
+  }
+
+  void end_line() {
+    if (!levels_.empty()) return;  // a list goes on
+    if (is_header_) header_dots_ = dots_ + 1;
+    is_header_ = false;
+    begin_item();
+  }
+
+  void begin_item() {
+    dots_ = 0;
+    part_bytes_ = 0;
+    is_value_ = !levels_.empty() && levels_.back().is_list;
+  }
+
+  void open(bool is_list) {
+    const bool begins_header = is_list && levels_.empty() && !is_value_;
+    if (begins_header) {
+      is_header_ = true;
+      header_dots_ = 0;
+      return;
+    }
+    levels_.push_back({is_list, dots_});
+    outer_dots_ += dots_;
+    begin_item();
+    check_depth();
+  }
+
+  void close() {
+    if (levels_.empty()) return;
+    outer_dots_ -= levels_.back().dots;
+    dots_ = levels_.back().dots;
+    levels_.pop_back();
+    is_value_ = true;
+  }
+
+  void check_depth() const {
+    if (header_dots_ + outer_dots_ + levels_.size() + dots_ <= limits_.depth) return;
+    refuse("lists or tables nest deeper than " + std::to_string(limits_.depth) + " levels; configurations are flat");
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  const TomlLimits& limits_;
+  size_t at_ = 0;
+  size_t keys_ = 0;
+  size_t values_ = 0;
+  size_t part_bytes_ = 0;  // of the part of a key that is being read
+  size_t dots_ = 0;        // in the key that is being read, or whose value is
+  size_t header_dots_ = 0;
+  size_t outer_dots_ = 0;  // of the keys in front of open brackets
+  bool is_header_ = false;
+  bool is_value_ = false;
+  std::vector<Level> levels_;
+};
+
+}  // namespace
+
+void check_toml(std::string_view text, const std::string& name, const TomlLimits& limits) {
+  Scan(text, name, limits).run();
+}
+
+}  // namespace cinnabar::schema

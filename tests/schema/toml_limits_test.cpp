@@ -1,0 +1,68 @@
+#include "cinnabar/schema/toml_limits.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "cinnabar/base/error.h"
+
+namespace cinnabar::schema {
+namespace {
+
+TEST_CASE("deep_nesting_is_refused_before_parsing") {
+  const std::string deep = "a = " + std::string(3000, '[') + std::string(3000, ']');
+  CHECK_THROWS_WITH_AS(check_toml(deep, "train.toml"), doctest::Contains("nest deeper than 64"), base::Error);
+  std::string dotted = "a";
+  for (int i = 0; i < 3000; ++i) dotted += ".a";
+  CHECK_THROWS_AS(check_toml(dotted + " = 1", "train.toml"), base::Error);
+  CHECK_THROWS_AS(check_toml("[" + dotted + "]", "train.toml"), base::Error);
+  std::string numbers = "a = [0.5";
+  for (int i = 0; i < 200; ++i) numbers += ", 0.5";
+  CHECK_NOTHROW(check_toml(numbers + "]", "train.toml"));
+  CHECK_NOTHROW(check_toml("a = \"" + std::string(3000, '[') + "\"", "train.toml"));
+}
+
+// A scan that takes these brackets for brackets would see the nesting that follows 3,000 levels higher than it is.
+TEST_CASE("brackets_in_strings_and_comments_make_up_for_nothing") {
+  const std::string deep = "a = " + std::string(65, '[') + std::string(65, ']') + "\n";
+  const std::string closing(3000, ']');
+  for (const std::string& before :
+       {"# " + closing + "\n", "b = \"" + closing + "\"\n", "b = '" + closing + "'\n",
+        "b = \"\"\"\n" + closing + "\n\"\"\"\n", "b = '''\n" + closing + "\n'''\n", "b = \"\\\"" + closing + "\"\n",
+        "b = \"\"\"x\"\"\"\"\n" + closing + "\n", closing + "\n", std::string("c = ['''a'''', '\n']\n")}) {
+    CAPTURE(before.substr(0, 12));
+    CHECK_THROWS_WITH_AS(check_toml(before + deep, "train.toml"), doctest::Contains("nest deeper than 64"),
+                         base::Error);
+  }
+  const std::string opening(3000, '[');
+  for (const std::string& fine : {"# " + opening + "\n", "b = \"" + opening + "\"\n", "b = '''\n" + opening + "\n'''\n",
+                                  "b = [\"\\\"" + opening + "\"]\n"}) {
+    CAPTURE(fine.substr(0, 12));
+    CHECK_NOTHROW(check_toml(fine + "a = [[[1.5]]]\n", "train.toml"));
+  }
+}
+
+TEST_CASE("dots_of_keys_and_headers_nest_with_the_brackets_around_them") {
+  std::string thirty = "k";
+  for (int i = 0; i < 30; ++i) thirty += ".k";
+  CHECK_NOTHROW(check_toml("[" + thirty + "]\n" + thirty + " = 1\n", "train.toml"));
+  CHECK_THROWS_AS(check_toml("[" + thirty + "]\n" + thirty + " = {a.b.c.d = 1}\n", "train.toml"), base::Error);
+  CHECK_THROWS_AS(check_toml(thirty + " = {" + thirty + " = {a.b.c.d = 1}}\n", "train.toml"), base::Error);
+  CHECK_NOTHROW(check_toml("a = {b = {c = 1}, d = 2}\n[[e.f]]\ng = [1.25, {h.i = 1}]\n", "train.toml"));
+}
+
+TEST_CASE("keys_are_limited_in_number_and_length") {
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += "k" + std::to_string(i) + " = " + std::to_string(i) + "\n";
+  CHECK_NOTHROW(check_toml(many, "train.toml", {.keys = 20}));
+  CHECK_THROWS_WITH_AS(check_toml(many, "train.toml", {.keys = 19}),
+                       doctest::Contains("train.toml:20: more than 19 keys"), base::Error);
+  CHECK_NOTHROW(check_toml(std::string(256, 'k') + " = 1\n", "train.toml"));
+  CHECK_NOTHROW(check_toml("k = \"" + std::string(5000, 'v') + "\"\n", "train.toml"));
+  CHECK_THROWS_AS(check_toml(std::string(257, 'k') + " = 1\n", "train.toml"), base::Error);
+  CHECK_THROWS_AS(check_toml("[\"" + std::string(300, 'k') + "\"]\n", "train.toml"), base::Error);
+  CHECK_THROWS_AS(check_toml("k = [1, 2, 3, 4]", "train.toml", {.values = 2}), base::Error);
+}
+
+}  // namespace
+}  // namespace cinnabar::schema
