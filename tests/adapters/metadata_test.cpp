@@ -11,7 +11,7 @@ namespace {
 using namespace cinnabar::adapters;
 using cinnabar::schema::Values;
 
-// The command line of training-math section 20, example 1.
+// A command line as users write it.
 Values example_values() {
   Values values;
   values.set("network_module", std::string("networks.lora"));
@@ -103,7 +103,7 @@ TEST_CASE("metadata_of_a_command_line_run_equals_the_reference_tool_s") {
 
 TEST_CASE("all_keys_of_the_reference_tool_are_there") {
   const Metadata metadata = training_metadata(example_facts(), example_values(), kSave);
-  // training-math section 20: those that every file has, and those of folder mode.
+  // Those that every file has, and those of folder mode.
   for (const char* name : {"session_id",
                            "training_started_at",
                            "output_name",

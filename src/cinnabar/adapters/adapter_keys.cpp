@@ -16,7 +16,7 @@ namespace {
 
 using Renaming = std::pair<std::string_view, std::string_view>;
 
-// Endings of dotted keys and kohya's word for them (loader-keys section 2, styles B and P; older diffusers files).
+// Endings of dotted keys and kohya's word for them (PEFT, diffusers; older diffusers files).
 constexpr std::array<Renaming, 9> kEndings{{
     {".lora_A.weight", "lora_down.weight"},
     {".lora_B.weight", "lora_up.weight"},

@@ -1,4 +1,4 @@
-// Ranks and learning rates by block of the U-Net, as network_args give them (no torch; training-math section 16).
+// Ranks and learning rates by block of the U-Net, as network_args give them (no torch).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The blocks of a U-Net as kohya counts them, and what each of them gets (no torch; training-math section 16).
+// The blocks of a U-Net as kohya counts them, and what each of them has (no torch).
 #pragma once
 
 #include <optional>

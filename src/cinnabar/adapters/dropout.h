@@ -1,4 +1,4 @@
-// Masks of the adapters' dropouts, as functions of the step (training-math section 15).
+// Masks of the adapters' dropouts, as functions of the step.
 #pragma once
 
 #include <string_view>

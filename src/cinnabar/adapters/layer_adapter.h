@@ -40,7 +40,7 @@ class LayerAdapter : public nn::Adapter {
   virtual void load(const AdapterTensors& tensors) = 0;
 
   // Scales the parameters down so that the Frobenius norm of the update at multiplier 1 is at most `most`
-  // (training-math section 17). Nothing: this kind cannot.
+  // (sd-scripts, scale_weight_norms). Nothing: this kind cannot.
   virtual std::optional<NormLimit> limit_norm(double /*most*/) { return std::nullopt; }
 
   double multiplier = 1.0;  // 0 switches the adapter off

@@ -6,7 +6,7 @@
 namespace cinnabar::adapters {
 
 // The numerator of the scale alpha / rank. Whole numbers given as such are written as I64 scalars, others as F32, the
-// way the reference tool does (training-math: "alpha dtype follows the value").
+// way the reference tool does (the type of an alpha follows the value as it was given).
 struct Alpha {
   double value = 1.0;  // 0 means the rank
   bool is_whole = true;

@@ -1,4 +1,4 @@
-// What becomes of a caption each time its picture is drawn (dataset-config.md section 4; sd-scripts' process_caption).
+// What becomes of a caption each time its picture is drawn (sd-scripts, process_caption).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The caption of a picture: a text file beside it, else the class tokens of its folder (dataset-config.md section 3).
+// The caption of a picture: a text file beside it, else the class tokens of its folder.
 #pragma once
 
 #include <filesystem>

@@ -38,7 +38,7 @@ class TrainingStep {
   at::Tensor scaled(const at::Tensor& latents) const;
   const noise::DiffusionTable& table() const { return table_; }
 
-  // Order of training-math section 1: noisy latents, prediction, target, element-wise loss in fp32, mask, mean per
+  // The order of sd-scripts: noisy latents, prediction, target, element-wise loss in fp32, mask, mean per
   // sample, loss weight, SNR weights, mean. Divide by the accumulation steps before backward.
   StepLoss run(const StepInputs& inputs) const;
 

@@ -15,7 +15,7 @@ at::Tensor join_chunks(const at::Tensor& states);
 
 // context [B, N (T - 2) + 2, D] times the weights [B, N, T] of its tokens. With `keeps_mean` each text is then scaled
 // to the mean that its states had: without it a weight changes how strongly the whole text acts. Pictures keep the
-// mean, training does not (training-math section 5).
+// mean, training does not (sd-scripts).
 at::Tensor weighted(const at::Tensor& context, const at::Tensor& weights, bool keeps_mean);
 
 // Number of the layer in "lora_te_text_model_encoder_layers_3_mlp_fc1"; -1 for other names.
