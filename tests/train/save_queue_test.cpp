@@ -12,6 +12,7 @@ using train::SaveQueue;
 
 namespace {
 
+// most_wait_s is disk_wait_minutes in seconds.
 constexpr train::SaveQueueOptions kQuick{.retry_s = 0.01, .most_wait_s = 10.0};
 
 base::Error full() { return {base::ErrorCode::OutOfSpace, "cannot write out/a: No space left on device"}; }
