@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <stdexcept>
 
 namespace cinnabar::test {
@@ -28,11 +29,13 @@ Program::~Program() {
 }
 
 base::Process Program::start(const std::vector<std::string>& words, const base::Pipe& output) const {
-  std::vector<std::string> environment =
-      base::selected_environment({"PATH", "CINNABAR_KILL_AT", "TMPDIR", "CINNABAR_CLIP_BPE", "CINNABAR_SHARE",
-                                  "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"});
+  std::vector<std::string> environment = base::selected_environment(
+      {"PATH", "CINNABAR_FAULT", "CINNABAR_KILL_AT", "CINNABAR_TORCH", "TMPDIR", "CINNABAR_CLIP_BPE", "CINNABAR_SHARE",
+       "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"});
   environment.push_back("HOME=" + folder_.string());
-  return base::Process({.program = std::string(CINNABAR_BIN_DIR) + "/cinnabar",
+  // Long runs use a copy of the programs, which the next build leaves alone.
+  const char* copy = std::getenv("CINNABAR_TEST_BIN");
+  return base::Process({.program = std::string(copy == nullptr ? CINNABAR_BIN_DIR : copy) + "/cinnabar",
                         .arguments = words,
                         .environment = environment,
                         .folder = folder_,

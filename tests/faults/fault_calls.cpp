@@ -19,10 +19,10 @@ int FaultCalls::open(const std::filesystem::path& path, int flags, mode_t mode) 
 
 ssize_t FaultCalls::write(int fd, const void* data, size_t size) {
   if (fails(Fault::ShortWrite)) return FileCalls::write(fd, data, std::max<size_t>(1, size / 2));
-  // A full disk takes a part first.
+  // A full disk takes a part first; an interrupted call has taken nothing.
   if (fails(Fault::Write)) {
     const int error = errno;
-    if (size > 1) (void)FileCalls::write(fd, data, size / 2);
+    if (size > 1 && error != EINTR) (void)FileCalls::write(fd, data, size / 2);
     errno = error;
     return -1;
   }

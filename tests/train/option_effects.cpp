@@ -37,6 +37,10 @@ std::vector<OptionEffect> model_rows() {
       {"full_fp16", P::Types, {}, {"--mixed_precision", "fp16"}},
       {"full_bf16", P::Types, {}, {"--mixed_precision", "bf16"}},
       {"no_half_vae", P::Weights, {}, {"--mixed_precision", "bf16"}},
+      {"micro_batch_size", P::Elsewhere, {"tests/train/micro_batch_test.cpp"}},
+      {"oom", P::Elsewhere, {"tests/e2e/policies_test.cpp"}},
+      {"stop_after_bad_steps", P::Elsewhere, {"tests/e2e/policies_test.cpp"}},
+      {"step_timeout", P::Elsewhere, {"tests/train/hang_watchdog_test.cpp"}},
       {"gradient_checkpointing", P::Elsewhere, {"tests/e2e/train_test.cpp"}},
   };
 }

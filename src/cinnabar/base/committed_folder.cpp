@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = ".committing-";
 constexpr size_t kManifestLimit = size_t{4} << 20;
 constexpr size_t kShownBytes = 120;
-constexpr int64_t kLargestVersion = 1'000'000;
+constexpr uint64_t kLargestVersion = 1'000'000;
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT;
@@ -58,6 +59,16 @@ pid_t writer_of(std::string_view name) {
   pid_t pid = 0;
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), pid);
   return problem == std::errc() && end != name.data() + name.size() && *end == '-' ? pid : 0;
+}
+
+// A process that ended but that nobody has waited for (usual in containers without an init) still has its number.
+bool is_living(pid_t pid) {
+  if (::kill(pid, 0) != 0 && errno != EPERM) return false;
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const size_t end = text.rfind(')');
+  return end == std::string::npos || end + 2 >= text.size() || text[end + 2] != 'Z';
 }
 
 void sync_names(const fs::path& target) {
@@ -142,7 +153,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (const auto fault = read_json_tree(text, json)) throw refuse(fault->reason);
   const bool is_manifest = json.is_object() && json.contains("kind") && json["kind"].is_string() &&
                            json.contains("version") && json["version"].is_number_unsigned() &&
-                           json["version"] <= kLargestVersion && json.contains("files") && json["files"].is_object();
+                           json["version"].get<uint64_t>() <= kLargestVersion && json.contains("files") && json["files"].is_object();
   if (!is_manifest) throw refuse("expected the fields kind, version and files");
   Manifest manifest{.kind = json["kind"].get<std::string>(), .version = json["version"].get<int64_t>()};
   for (const auto& [name, entry] : json["files"].items()) {
@@ -197,8 +208,7 @@ std::vector<fs::path> remove_leftovers(const fs::path& parent) {
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
     const pid_t pid = writer_of(it->path().filename().string());
     if (pid <= 0) continue;
-    const bool is_living = pid != ::getpid() && (::kill(pid, 0) == 0 || errno == EPERM);
-    if (is_living) continue;
+    if (pid != ::getpid() && is_living(pid)) continue;
     kill_point("leftovers.removing");
     const bool is_folder = fs::is_directory(it->symlink_status(error));
     if (is_folder ? remove_tree(it->path()) : file_calls().unlink(it->path()) == 0) removed.push_back(it->path());

@@ -85,6 +85,18 @@ bool sync_folder(const std::filesystem::path& folder) {
   return result == 0 || error == EINVAL || error == ENOTSUP;
 }
 
+bool make_folders(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return true;
+  if (folder.has_parent_path() && folder.parent_path() != folder && !make_folders(folder.parent_path())) return false;
+  if (file_calls().make_folder(folder, 0777) == 0) return true;
+  const int made = errno;
+  // Another program was quicker, or the name ends in a slash.
+  if (made == EEXIST && std::filesystem::is_directory(folder, error)) return true;
+  errno = made;
+  return false;
+}
+
 bool remove_tree(const std::filesystem::path& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> entries;

@@ -48,6 +48,8 @@ bool write_all(int fd, std::span<const std::byte> bytes);
 // fsync of a folder, so that the names in it survive a power loss. False with errno set on failure. File systems that
 // cannot sync a folder (some network ones) count as done: a rename is still atomic there.
 bool sync_folder(const std::filesystem::path& folder);
+// Makes a folder and those above it that are missing. False with errno set on failure; a folder that is there is none.
+bool make_folders(const std::filesystem::path& folder);
 // Removes a folder and all that is in it through the seam; true when nothing is left.
 bool remove_tree(const std::filesystem::path& folder);
 

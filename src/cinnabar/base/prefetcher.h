@@ -19,8 +19,8 @@ struct PrefetchOptions {
   size_t ahead = 2;    // items that may wait
 };
 
-// `make(i)` is called once for each i below `count`, from several threads at a time. What is handed out does not depend
-// on the number of threads.
+// `make(i)` is called once for each i below `count` unless it throws, from several threads at a time. What is handed
+// out does not depend on the number of threads.
 template <class T>
 class Prefetcher {
  public:
@@ -40,16 +40,28 @@ class Prefetcher {
   Prefetcher& operator=(const Prefetcher&) = delete;
 
   bool has_next() const { return handed_out_ < count_; }
-  // Waits for the item. Throws what `make` threw for it.
+  // Waits for the item. Throws what `make` threw for it; the next call then tries the same item again.
   T next() {
-    if (threads_.empty()) return make_(handed_out_++);
+    if (threads_.empty() || is_failed_) {
+      T item = make_(handed_out_);
+      const std::lock_guard lock(mutex_);
+      ++handed_out_;
+      is_failed_ = false;
+      changed_.notify_all();
+      return item;
+    }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ready_.contains(handed_out_); });
     Outcome outcome = std::move(ready_.at(handed_out_));
-    ready_.erase(handed_out_++);
+    ready_.erase(handed_out_);
+    if (outcome.error) {
+      is_failed_ = true;
+      lock.unlock();
+      std::rethrow_exception(outcome.error);
+    }
+    ++handed_out_;
     lock.unlock();
     changed_.notify_all();
-    if (outcome.error) std::rethrow_exception(outcome.error);
     return std::move(*outcome.value);
   }
 
@@ -86,6 +98,7 @@ class Prefetcher {
   std::map<size_t, Outcome> ready_;
   size_t started_ = 0;
   size_t handed_out_ = 0;
+  bool is_failed_ = false;  // the next item, which its caller makes
   bool is_stopped_ = false;
   std::vector<std::thread> threads_;
 };

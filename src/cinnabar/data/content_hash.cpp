@@ -70,6 +70,15 @@ std::string ContentHashes::of(const std::filesystem::path& file) {
 void ContentHashes::save() {
   const std::lock_guard lock(mutex_);
   if (index_.empty() || !is_changed_) return;
+  is_changed_ = false;
+  try {
+    write_index();
+  } catch (const base::Error& error) {
+    base::log_warning("Hashes of files are not kept and are computed again at the next start: " + error.message());
+  }
+}
+
+void ContentHashes::write_index() const {
   base::AtomicFile file(index_);
   file.write(std::string(kHeader) + "\n");
   for (const auto& [path, known] : known_) {
@@ -78,7 +87,6 @@ void ContentHashes::save() {
                std::to_string(known.changed_ns) + " " + path + "\n");
   }
   file.commit();
-  is_changed_ = false;
 }
 
 }  // namespace cinnabar::data

@@ -17,7 +17,7 @@ class ContentHashes {
 
   // 64 hex digits. Throws Error{Io} when the file cannot be read.
   std::string of(const std::filesystem::path& file);
-  // Writes the index if anything was added. Throws Error{Io} or Error{OutOfSpace}.
+  // Writes the index if anything was added. One that cannot be written is a warning in the log: it only saves time.
   void save();
 
  private:
@@ -27,6 +27,8 @@ class ContentHashes {
     int64_t changed_ns = 0;  // of the file system: tells an edit that put the other one back
     std::string hash;
   };
+
+  void write_index() const;
 
   std::filesystem::path index_;
   std::mutex mutex_;

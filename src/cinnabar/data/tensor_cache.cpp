@@ -1,9 +1,12 @@
 #include "cinnabar/data/tensor_cache.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
+#include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 #include "cinnabar/formats/safetensors_writer.h"
 
 namespace cinnabar::data {
@@ -23,12 +26,13 @@ struct TensorCache::Owned {
 TensorCache::TensorCache(std::filesystem::path folder, std::string kind)
     : folder_(std::move(folder)), kind_(std::move(kind)) {
   if (folder_.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) {
-    throw base::Error(base::ErrorCode::Io, "cannot make the cache folder " + folder_.string() + ": " + error.message() +
-                                               "; choose another folder, or cache in memory (--cache_latents)");
+  if (!base::make_folders(folder_)) {
+    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
+                      "cannot make the cache folder " + folder_.string() + ": " + std::strerror(errno) +
+                          "; choose another folder, or cache in memory (--cache_latents)");
   }
+  base::remove_leftovers(folder_);  // of killed programs
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
@@ -99,7 +103,9 @@ void TensorCache::write_pending() {
   std::string number = std::to_string(next_shard_++);
   number.insert(0, 6 - std::min<size_t>(6, number.size()), '0');
   const std::filesystem::path path = folder_ / (kind_ + "-" + number + ".safetensors");
+  base::kill_point("cache.before");
   formats::write_safetensors(path, std::move(tensors), {{"format", "cinnabar-cache-1"}});
+  base::kill_point("cache.written");
   pending_.clear();
   pending_bytes_ = 0;
   const size_t shards_before = shards_.size();

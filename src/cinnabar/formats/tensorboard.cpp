@@ -1,7 +1,6 @@
 #include "cinnabar/formats/tensorboard.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <array>
 #include <bit>
@@ -10,6 +9,7 @@
 #include <cstring>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 
 namespace cinnabar::formats {
 
@@ -91,6 +91,12 @@ std::string masked_crc(std::string_view text) {
   return bytes;
 }
 
+[[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
+                    "cannot " + std::string(what) + " " + path.string() + ": " + std::strerror(error));
+}
+
 }  // namespace
 
 uint32_t crc32c(std::span<const std::byte> bytes) {
@@ -100,25 +106,27 @@ uint32_t crc32c(std::span<const std::byte> bytes) {
 }
 
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  if (!base::make_folders(folder)) fail("make the folder of the event file", folder, errno);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string stem = "events.out.tfevents." +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count()) + ".cinnabar.";
   for (int n = 0; fd_ < 0; ++n) {
     path_ = folder / (stem + std::to_string(n));
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd_ < 0 && (errno != EEXIST || n > 1000)) {
-      throw base::Error(base::ErrorCode::Io,
-                        "cannot create the event file " + path_.string() + ": " + std::strerror(errno));
-    }
+    fd_ = base::file_calls().open(path_, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd_ < 0 && (errno != EEXIST || n > 1000)) fail("create the event file", path_, errno);
   }
   Message first = event_at(0.0);
-  append(first.bytes(kEventFileVersion, "brain.Event:2").text());
+  try {
+    append(first.bytes(kEventFileVersion, "brain.Event:2").text());
+  } catch (...) {  // handed on: a file without its first event is none
+    base::file_calls().close(fd_);
+    base::file_calls().unlink(path_);
+    throw;
+  }
 }
 
 TensorBoardWriter::~TensorBoardWriter() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ >= 0) base::file_calls().close(fd_);
 }
 
 void TensorBoardWriter::scalar(std::string_view tag, int64_t step, float value, double wall_time_s) {
@@ -142,10 +150,7 @@ void TensorBoardWriter::text(std::string_view tag, int64_t step, std::string_vie
 }
 
 void TensorBoardWriter::flush() {
-  if (::fsync(fd_) != 0) {
-    throw base::Error(base::ErrorCode::Io,
-                      "cannot sync the event file " + path_.string() + ": " + std::strerror(errno));
-  }
+  if (base::file_calls().sync(fd_) != 0) fail("sync the event file", path_, errno);
 }
 
 // One record: length, its checksum, the event, its checksum; in one write, so that a reader never sees half of it.
@@ -153,17 +158,7 @@ void TensorBoardWriter::append(const std::string& event) {
   std::string length;
   for (int i = 0; i < 8; ++i) length += static_cast<char>((static_cast<uint64_t>(event.size()) >> (8 * i)) & 0xff);
   const std::string record = length + masked_crc(length) + event + masked_crc(event);
-  std::string_view left = record;
-  while (!left.empty()) {
-    const ssize_t written = ::write(fd_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const bool is_full = errno == ENOSPC || errno == EDQUOT;
-      throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                        "cannot write the event file " + path_.string() + ": " + std::strerror(errno));
-    }
-    left.remove_prefix(static_cast<size_t>(written));
-  }
+  if (!base::write_all(fd_, std::as_bytes(std::span(record)))) fail("write the event file", path_, errno);
 }
 
 }  // namespace cinnabar::formats

@@ -60,7 +60,7 @@ std::vector<std::string> worker_environment(const fs::path& torch) {
        "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "ONEDNN_*", "DNNL_*", "MALLOC_*",
        // Set by launchers of several processes.
        "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CINNABAR_DEBUG",
-       "CINNABAR_KILL_AT", "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
+       "CINNABAR_FAULT", "CINNABAR_KILL_AT", "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
        "TSAN_OPTIONS"});
   // Threads of libgomp that spin while they wait make a busy machine many times slower; a user's own setting wins.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {

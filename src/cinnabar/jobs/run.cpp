@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/log.h"
@@ -59,10 +60,10 @@ class SignalQueue {
   base::Descriptor fd_;
 };
 
-// Notes when an event came, which the engine leaves out, and keeps it.
-void record_event(ordered_json& event, const RunFolder& folder) {
+// Notes when an event came, which the engine leaves out, and keeps it. False when the record cannot be written.
+bool record_event(ordered_json& event, const RunFolder& folder) {
   event["time"] = now_s();
-  folder.append_event(event.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  return folder.append_event(event.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 void tell_warnings(RunRecorder& recorder, const RunFolder& folder, const RunHandlers& handlers) {
@@ -122,12 +123,20 @@ class Run {
   void on_event(const std::string& line) {
     ordered_json event = ordered_json::parse(line, nullptr, false);
     if (!event.is_object() || !event.contains("type") || !event["type"].is_string()) return on_output(line);
-    record_event(event, folder_);
+    const bool is_kept = record_event(event, folder_);
+    const int problem = errno;
     const std::string type = event["type"].get<std::string>();
     if (type == "saved" && event.contains("path")) saved_.push_back(event.value("path", ""));
     if (type == "error") error_ = event;
     if (type == "progress") last_step_ = event.value("step", int64_t{0});
     if (handlers_.event) handlers_.event(event);
+    if (!is_kept && !std::exchange(is_loss_told_, true)) {
+      const ordered_json warning = {
+          {"type", "warning"},
+          {"text", "events are missing in " + (folder_.path() / "events.jsonl").string() +
+                       ", which cannot be written: " + std::strerror(problem) + ". The run goes on"}};
+      if (handlers_.event) handlers_.event(warning);
+    }
   }
 
   void on_output(const std::string& line) {
@@ -198,6 +207,7 @@ class Run {
   std::optional<ordered_json> error_;
   int64_t last_step_ = 0;
   int signals_ = 0;
+  bool is_loss_told_ = false;
 };
 
 std::string version_of(const Engine& engine) {

@@ -1,16 +1,17 @@
 #include "cinnabar/jobs/run_folder.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <new>
+#include <span>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
-#include "cinnabar/base/process.h"
+#include "cinnabar/base/file_calls.h"
 #include "cinnabar/schema/config_text.h"
 
 namespace cinnabar::jobs {
@@ -39,6 +40,13 @@ std::string folder_name(const std::string& name) {
   return result.empty() ? "run" : result;
 }
 
+[[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
+                    std::string(what) + " " + path.string() + ": " + std::strerror(error) +
+                        (is_full ? "; free some space" : "") + ", or give --workspace FOLDER");
+}
+
 }  // namespace
 
 fs::path default_workspace() {
@@ -56,22 +64,17 @@ fs::path bin_folder(const fs::path& workspace) { return workspace / "bin"; }
 
 RunFolder::RunFolder(const fs::path& workspace, const std::string& name) {
   const fs::path runs = runs_folder(fs::absolute(workspace));
+  if (!base::make_folders(runs)) fail("cannot make the folder of run records", runs, errno);
   std::error_code error;
-  fs::create_directories(runs, error);
-  if (error) {
-    throw base::Error(base::ErrorCode::Io, "cannot make the folder of run records " + runs.string() + ": " +
-                                               error.message() + "; give --workspace FOLDER");
-  }
   const std::string base_name = time_text() + "-" + folder_name(name);
   for (int attempt = 1; attempt <= 1000; ++attempt) {
     path_ = runs / (attempt == 1 ? base_name : base_name + "-" + std::to_string(attempt));
     // The id of a run follows from the name of its folder, so one in the bin keeps its name for itself.
     if (fs::exists(bin_folder(fs::absolute(workspace)) / path_.filename(), error)) continue;
-    if (::mkdir(path_.c_str(), 0700) == 0) return;
+    if (base::file_calls().make_folder(path_, 0700) == 0) return;
     if (errno != EEXIST) break;
   }
-  throw base::Error(base::ErrorCode::Io, "cannot make the run record " + path_.string() + ": " + std::strerror(errno) +
-                                             "; give --workspace FOLDER");
+  fail("cannot make the run record", path_, errno);
 }
 
 void RunFolder::write_config(const schema::Schema& schema, schema::Config config) const {
@@ -84,11 +87,17 @@ void RunFolder::write_config(const schema::Schema& schema, schema::Config config
   base::write_file(path_ / "config.toml", schema::config_toml(schema, config));
 }
 
-void RunFolder::append(const char* file, std::string_view line) const noexcept {
-  const base::Descriptor out(::open((path_ / file).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!out.is_open()) return;
-  const std::string text = std::string(line) + "\n";
-  [[maybe_unused]] const ssize_t written = ::write(out.get(), text.data(), text.size());
+bool RunFolder::append(const char* file, std::string_view line, bool& is_torn) const noexcept {
+  try {
+    const int fd = base::file_calls().open(path_ / file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    const std::string text = (is_torn ? "\n" : "") + std::string(line) + "\n";
+    const bool is_written = base::write_all(fd, std::as_bytes(std::span(text)));
+    is_torn = !is_written;
+    return base::file_calls().close(fd) == 0 && is_written;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void RunFolder::write_state(const std::string& json) const { base::write_file(path_ / "run.json", json + "\n"); }

@@ -27,14 +27,18 @@ class RunFolder {
   // config.json for the engine and config.toml for people. Attached texts become files that the options then name.
   void write_config(const schema::Schema& schema, schema::Config config) const;
   // Appends a line to events.jsonl or engine.log. Best effort: a full disk must not end a run that could still save.
-  void append_event(std::string_view line) const noexcept { append("events.jsonl", line); }
-  void append_log(std::string_view line) const noexcept { append("engine.log", line); }
+  // False when the line is not there as a whole; readers pass over a part of one.
+  bool append_event(std::string_view line) const noexcept { return append("events.jsonl", line, is_event_torn_); }
+  bool append_log(std::string_view line) const noexcept { return append("engine.log", line, is_log_torn_); }
   // run.json (run_record.h), replaced as a whole.
   void write_state(const std::string& json) const;
 
  private:
-  void append(const char* file, std::string_view line) const noexcept;
+  bool append(const char* file, std::string_view line, bool& is_torn) const noexcept;
   std::filesystem::path path_;
+  // The last line of the file is a part of one: the next begins anew.
+  mutable bool is_event_torn_ = false;
+  mutable bool is_log_torn_ = false;
 };
 
 }  // namespace cinnabar::jobs

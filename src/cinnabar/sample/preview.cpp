@@ -1,11 +1,14 @@
 #include "cinnabar/sample/preview.h"
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <map>
 #include <utility>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 #include "cinnabar/data/png_writer.h"
 #include "cinnabar/samplers/entry.h"
 
@@ -114,11 +117,40 @@ bool Previews::due(const PreviewPoint& point) const {
   return every_n_steps_ > 0 && !point.is_epoch_end && point.step > 0 && point.step % every_n_steps_ == 0;
 }
 
-std::filesystem::path Previews::path_of(const PreviewPoint& point, size_t index, const std::string& time) const {
+std::string Previews::place_of(const PreviewPoint& point) const {
   const bool has_epoch = point.is_start || point.is_epoch_end;
-  const std::string place = has_epoch ? "e" + padded(point.epoch, 6) : padded(point.step, 6);
+  return prefix_ + (has_epoch ? "e" + padded(point.epoch, 6) : padded(point.step, 6)) + "_";
+}
+
+std::filesystem::path Previews::path_of(const PreviewPoint& point, size_t index, const std::string& time) const {
   const std::string seed = has_seed_.at(index) ? "_" + std::to_string(requests_[index].seed) : std::string();
-  return folder_ / (prefix_ + place + "_" + padded(static_cast<int64_t>(index), 2) + "_" + time + seed + ".png");
+  return folder_ / (place_of(point) + padded(static_cast<int64_t>(index), 2) + "_" + time + seed + ".png");
+}
+
+bool Previews::is_missing(const PreviewPoint& point) const {
+  const std::string beginning = place_of(point);
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with(beginning)) return false;
+  }
+  return true;
+}
+
+bool Previews::write(const std::filesystem::path& path, const Generated& made, base::EventSink& events) {
+  try {
+    if (!base::make_folders(folder_)) {
+      throw base::Error(base::ErrorCode::Io, "cannot make " + folder_.string() + ": " + std::strerror(errno));
+    }
+    data::save_png(path, made.picture, {{"parameters", parameters_text(made.request, facts_)}});
+    is_unwritable_ = false;
+    return true;
+  } catch (const base::Error& error) {
+    if (!std::exchange(is_unwritable_, true)) {
+      events.warning("preview pictures are lost: " + error.message() +
+                     ". The training goes on; this is told once, until one can be written again");
+    }
+    return false;
+  }
 }
 
 void Previews::run(models::DiffusionModel& model, const PreviewPoint& point, base::EventSink& events,
@@ -133,10 +165,9 @@ void Previews::run(models::DiffusionModel& model, const PreviewPoint& point, bas
         events.warning("the preview picture of prompt " + std::to_string(i + 1) + " (\"" + requests_[i].prompt +
                        "\") has a single colour; training may have diverged");
       }
-      std::filesystem::create_directories(folder_);
       const std::filesystem::path path = path_of(point, i, time_text());
-      data::save_png(path, made.picture, {{"parameters", parameters_text(made.request, facts_)}});
-      events.sample(path, made.request.prompt, static_cast<int64_t>(made.request.seed), point.step);
+      if (write(path, made, events))
+        events.sample(path, made.request.prompt, static_cast<int64_t>(made.request.seed), point.step);
       events.progress({.phase = "sample", .step = static_cast<int64_t>(i) + 1, .total = total});
     } catch (const std::exception& error) {
       if (stop) return;

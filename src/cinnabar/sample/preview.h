@@ -34,6 +34,8 @@ class Previews {
   bool is_on() const { return !requests_.empty() && (every_n_steps_ > 0 || every_n_epochs_ > 0 || at_start_); }
   // every_n_epochs counts over every_n_steps, as in the reference.
   bool due(const PreviewPoint& point) const;
+  // Whether no picture of this place is there.
+  bool is_missing(const PreviewPoint& point) const;
   // Makes all pictures, each complete on disk when its event is sent. A prompt that fails is a warning. Returns early
   // when `stop` becomes true. The caller ends the adapters' training mode (AdapterSet::set_step({})) before.
   void run(models::DiffusionModel& model, const PreviewPoint& point, base::EventSink& events,
@@ -44,6 +46,11 @@ class Previews {
   std::filesystem::path path_of(const PreviewPoint& point, size_t index, const std::string& time) const;
 
  private:
+  std::string place_of(const PreviewPoint& point) const;
+  // False, with one warning for as long as that lasts, when the picture cannot be written.
+  bool write(const std::filesystem::path& path, const Generated& made, base::EventSink& events);
+
+  bool is_unwritable_ = false;
   std::vector<SampleRequest> requests_;
   std::vector<bool> has_seed_;  // of each request: named in the prompt
   GeneratorOptions generator_;

@@ -1,5 +1,7 @@
 #include "cinnabar/sample/sample.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <future>
 #include <map>
@@ -7,12 +9,12 @@
 #include <random>
 #include <set>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/resources.h"
 #include "cinnabar/base/sha256.h"
 #include "cinnabar/data/png_writer.h"
@@ -122,11 +124,11 @@ class Output {
         stem_(values.maybe_text("output_name").value_or("sample") + "_" + time_text()),
         with_grid_(values.flag("grid")),
         columns_(values.maybe_integer("images_per_prompt").value_or(1)) {
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error) {
-      throw base::Error(base::ErrorCode::Io, folder_.string() + ": the output folder cannot be made: " +
-                                                 error.message() + "; name another one with --output_dir");
+    if (!base::make_folders(folder_)) {
+      const bool is_full = errno == ENOSPC || errno == EDQUOT;
+      throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
+                        folder_.string() + ": the output folder cannot be made: " + std::strerror(errno) +
+                            "; name another one with --output_dir");
     }
   }
 

@@ -63,6 +63,48 @@ std::vector<Option> training_options() {
        .help =
            "Computes intermediate values twice instead of keeping them: less memory, about a third more time, and the "
            "same numbers."},
+      {.name = "micro_batch_size",
+       .type = Type::Int,
+       .range = {{1, 1e6}},
+       .group = group,
+       .level = Level::Advanced,
+       .unit = "pictures",
+       .label = "Pictures at a time",
+       .help = "Computes each batch in parts of so many pictures: less memory, and the same pictures, noise and steps; "
+               "sums "
+               "differ in their last digits. The default is the whole batch."},
+      {.name = "oom",
+       .type = Type::Text,
+       .fallback = "split",
+       .choices = {"split", "stop"},
+       .group = group,
+       .level = Level::Advanced,
+       .label = "When memory runs out",
+       .help =
+           "split tries the step again, then computes batches in smaller parts (micro_batch_size); stop saves and ends "
+           "the run at once."},
+      {.name = "stop_after_bad_steps",
+       .type = Type::Int,
+       .fallback = 3,
+       .range = {{1, 1e6}},
+       .group = group,
+       .level = Level::Advanced,
+       .unit = "steps",
+       .label = "Bad steps until the end",
+       .help =
+           "Ends the run after so many steps in succession whose loss or gradient is no finite number. Such steps are "
+           "left out, and what was saved before is kept."},
+      {.name = "step_timeout",
+       .type = Type::Float,
+       .fallback = 120.0,
+       .range = {{0, 1e9}},
+       .group = group,
+       .level = Level::Expert,
+       .unit = "seconds",
+       .label = "Longest step",
+       .help =
+           "Ends the run when a step takes longer than this and than ten times the usual: a device or a disk no longer "
+           "answers. What was saved is kept. 0 waits without end."},
       {.name = "no_half_vae",
        .type = Type::Flag,
        .fallback = false,

@@ -26,7 +26,7 @@ bool is_harmless(const std::string& name) {
       "workspace",        "run_folder",    "max_train_steps",   "max_train_epochs",
       "train_more_steps", "save_model_as", "save_precision",    "no_metadata",
       "vae_batch_size",   "lowram",        "disk_wait_minutes", "initial_step",
-      "initial_epoch"};
+      "initial_epoch",    "oom",           "step_timeout",      "stop_after_bad_steps"};
   static constexpr std::array<std::string_view, 5> kBeginnings = {"save_", "sample_", "metadata_", "cache_", "validat"};
   if (kNames.contains(name)) return true;
   return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });

@@ -149,6 +149,7 @@ std::unique_ptr<TextStates> cached_text(const CacheRequest& request, bool is_tra
   TextStatesOptions options;
   options.text = text_options(request.values);
   options.is_trained = is_trained;
+  options.is_exact = request.base.device.is_cpu();
   options.model_hash = request.base.hash + request.base.merged + precision_suffix(request.base.dtype);
   if (request.values.flag("sdscripts_text_projection")) options.model_hash += "+projection";
   // Foreign states do not go into our own cache.

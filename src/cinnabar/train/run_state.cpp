@@ -62,7 +62,8 @@ Json to_json(const RunPosition& position) {
           {"epoch", position.epoch},
           {"batches", position.batches},
           {"epoch_first_step", position.epoch_first_step},
-          {"bad_losses", position.bad_losses}};
+          {"bad_losses", position.bad_losses},
+          {"is_vae_float", position.is_vae_float}};
 }
 
 RunPosition position_from(const Json& json) {
@@ -74,6 +75,7 @@ RunPosition position_from(const Json& json) {
   position.batches = json.at("batches").get<int64_t>();
   position.epoch_first_step = json.at("epoch_first_step").get<int64_t>();
   position.bad_losses = json.at("bad_losses").get<int64_t>();
+  position.is_vae_float = json.value("is_vae_float", false);
   return position;
 }
 
@@ -165,7 +167,7 @@ void write_state(const fs::path& folder, const StateSnapshot& snapshot) {
 
 SavedState open_state(const fs::path& folder) {
   const base::Manifest manifest = base::verify_folder(folder);
-  if (manifest.kind != kStateKind || manifest.version > kStateVersion) {
+  if (manifest.kind != kStateKind || manifest.version < 1 || manifest.version > kStateVersion) {
     throw base::Error(base::ErrorCode::Format, folder.string() + " holds \"" + manifest.kind + "\" of version " +
                                                    std::to_string(manifest.version) + "; this program reads \"" +
                                                    kStateKind + "\" up to version " + std::to_string(kStateVersion) +
@@ -198,6 +200,7 @@ int64_t step_of_state(const fs::path& folder) {
 }
 
 void restore_state(const SavedState& state, const StatefulParts& parts) {
+  base::kill_point("resume.before");
   copy_into(parts.parameters.values(), read_tensors(state.folder / kParametersFile), "weights");
   parts.parameters.store_values();
   optim::restore_state(parts.optimizer, read_tensors(state.folder / kOptimizerFile));
@@ -221,6 +224,7 @@ void restore_state(const SavedState& state, const StatefulParts& parts) {
     losses.push_back({.step = one.at(0).get<int64_t>(), .loss = number(one.at(1))});
   parts.validation.restore(std::move(losses));
   parts.saved_files = json.at("saved_files").get<std::map<std::string, int64_t>>();
+  base::kill_point("resume.restored");
 }
 
 std::string data_fingerprint(const std::vector<data::Dataset>& datasets) {

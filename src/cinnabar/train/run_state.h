@@ -27,7 +27,8 @@ struct RunPosition {
   int64_t epoch = 1;             // being trained, from 1
   int64_t batches = 0;           // of that epoch that are done
   int64_t epoch_first_step = 0;  // steps done when that epoch began
-  int64_t bad_losses = 0;        // in succession
+  int64_t bad_losses = 0;        // steps in succession of which nothing could be trained
+  bool is_vae_float = false;     // since latents left the range of its own type
   friend bool operator==(const RunPosition&, const RunPosition&) = default;
 };
 

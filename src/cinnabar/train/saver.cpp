@@ -1,8 +1,10 @@
 #include "cinnabar/train/saver.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -13,6 +15,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/resources.h"
+#include "cinnabar/train/finite_check.h"
 
 namespace cinnabar::train {
 
@@ -33,15 +36,16 @@ std::optional<at::ScalarType> precision_of(const schema::Values& values) {
 Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
              base::EventSink& events)
     : set_(set), facts_(std::move(facts)), values_(values), events_(events), folder_(values.text("output_dir")) {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) {
-    throw base::Error(base::ErrorCode::Io, "cannot make output_dir " + folder_.string() + ": " + error.message());
+  if (!base::make_folders(folder_)) {
+    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
+                      "cannot make output_dir " + folder_.string() + ": " + std::strerror(errno));
   }
-  // Fails now, not after hours of training, when the folder cannot be written.
+  // Fails now, not after hours of training, when the folder cannot be written. An empty file may fit a full disk, a
+  // page does not.
   const std::filesystem::path probe = folder_ / ".cinnabar-write-test";
-  base::write_file(probe, "");
-  std::filesystem::remove(probe, error);
+  base::write_file(probe, std::string(4096, '\n'));
+  base::file_calls().unlink(probe);
   extension_ = "." + values_.maybe_text("save_model_as").value_or("safetensors");
   if (extension_ != ".safetensors")
     events_.log("save_model_as " + extension_.substr(1) + ": files of this format hold no metadata.");
@@ -74,6 +78,7 @@ std::function<void()> Saver::prepare(const std::string& stem, const SavedAt& at)
   // Live tensors change with the next step.
   for (const auto& [name, tensor] : set_.file_tensors(precision_of(values_)))
     tensors->emplace_back(name, tensor.clone());
+  check_finite(*tensors, path_of(stem), true);
   if (!stem.ends_with(kRawEnding)) saved_[stem] = at.step;
   return [tensors, path = path_of(stem), metadata = adapters::training_metadata(facts_, values_, point), at,
           events = &events_, is_told = std::make_shared<bool>(false)] {
@@ -90,14 +95,19 @@ std::string Saver::nearest(int64_t step) const {
   return found == saved_.end() ? "" : found->first + extension_;
 }
 
-void Saver::remove(const std::string& stem) {
+std::function<void()> Saver::prepare_removal(const std::string& stem) {
   saved_.erase(stem);
-  for (const std::string& name : {stem + extension_, stem + kRawEnding + extension_}) {
-    std::error_code error;
-    const std::filesystem::path path = folder_ / name;
-    if (std::filesystem::remove(path, error)) events_.log("Removed the older " + name + ".");
-    if (error) events_.warning("cannot remove the older " + path.string() + ": " + error.message());
-  }
+  return [this, stem] {
+    base::kill_point("network.removing");
+    for (const std::string& name : {stem + extension_, stem + kRawEnding + extension_}) {
+      const std::filesystem::path path = folder_ / name;
+      if (base::file_calls().unlink(path) == 0) {
+        events_.log("Removed the older " + name + ".");
+      } else if (errno != ENOENT) {
+        events_.warning("cannot remove the older " + path.string() + ": " + std::strerror(errno));
+      }
+    }
+  };
 }
 
 }  // namespace cinnabar::train

@@ -43,9 +43,9 @@ class Saver {
   const std::filesystem::path& folder() const { return folder_; }
   // stem -> step of the files of this run; a resumed run takes over those of the earlier part.
   std::map<std::string, int64_t>& saved_files() { return saved_; }
-  // Removes an older file of this run that the options no longer keep, and the one with kRawEnding; a missing one is no
-  // error.
-  void remove(const std::string& stem);
+  // Forgets an older file of this run that the options no longer keep, and gives what removes it and the one with
+  // kRawEnding. That may be called from another thread; a missing file is no error.
+  std::function<void()> prepare_removal(const std::string& stem);
   // Name of the saved file whose step is nearest to `step`, or "" before the first one.
   std::string nearest(int64_t step) const;
 

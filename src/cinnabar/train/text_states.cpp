@@ -34,8 +34,14 @@ std::string TextStates::key(const std::string& caption) const {
       std::to_string(options_.text.clip_skip) + (options_.text.is_weighted ? "|weighted|" : "|") + caption);
 }
 
+// On the CPU one by one: sums may differ in their last digits with the number of rows, and what is encoded together
+// depends on what was known before, which a resumed run does not know.
 void TextStates::store(const std::vector<std::string>& captions) {
   const at::NoGradGuard no_grad;
+  if (options_.is_exact && captions.size() > 1) {
+    for (const std::string& caption : captions) store({caption});
+    return;
+  }
   const auto conditioning = model_.encode_text(model_.tokenize(captions, options_.text), options_.text);
   for (size_t i = 0; i < captions.size(); ++i) {
     std::vector<at::Tensor> kept;
@@ -87,7 +93,19 @@ models::Conditioning TextStates::of(const std::vector<std::string>& captions) {
   }
   if (store_.size() + missing.size() > options_.most_kept) {
     const at::NoGradGuard no_grad;
-    return model_.encode_text(model_.tokenize(captions, options_.text), options_.text);
+    if (!options_.is_exact || captions.size() == 1)
+      return model_.encode_text(model_.tokenize(captions, options_.text), options_.text);
+    std::vector<models::Conditioning> parts;
+    for (const std::string& caption : captions) parts.push_back(of({caption}));
+    models::Conditioning result;
+    for (const auto& [name, member] : kMembers) {
+      std::vector<at::Tensor> rows;
+      for (const models::Conditioning& part : parts) {
+        if ((part.*member).defined()) rows.push_back(part.*member);
+      }
+      if (rows.size() == captions.size()) result.*member = at::cat(rows);
+    }
+    return result;
   }
   if (!missing.empty()) store(missing);
   models::Conditioning result;

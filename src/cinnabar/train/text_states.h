@@ -17,6 +17,7 @@ struct TextStatesOptions {
   std::filesystem::path folder{};  // of the cache on disk; empty: in memory
   std::string model_hash{};        // names the encoder in keys
   size_t most_kept = 65'536;       // captions kept in memory when they vary without end
+  bool is_exact = false;           // the same bits whatever captions are encoded together (slower)
 };
 
 class TextStates {

@@ -34,7 +34,7 @@ TrainingLog::TrainingLog(const schema::Values& values, const LogPlan& plan, base
     : plan_(plan), events_(events) {
   if (const auto folder = values.maybe_text("logging_dir")) {
     const std::string name = values.maybe_text("log_prefix").value_or("") + local_time_text();
-    board_ = std::make_unique<formats::TensorBoardWriter>(std::filesystem::path(*folder) / name / "network_train");
+    board_ = std::make_unique<LossyBoard>(std::filesystem::path(*folder) / name / "network_train", events);
   }
 }
 

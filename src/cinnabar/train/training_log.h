@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cinnabar/base/events.h"
-#include "cinnabar/formats/tensorboard.h"
 #include "cinnabar/schema/values.h"
+#include "cinnabar/train/lossy_board.h"
 
 namespace cinnabar::train {
 
@@ -61,7 +61,7 @@ class TrainingLog {
 
   LogPlan plan_;
   base::EventSink& events_;
-  std::unique_ptr<formats::TensorBoardWriter> board_;
+  std::unique_ptr<LossyBoard> board_;
   std::vector<double> window_;  // losses of the last epoch's worth of steps
   size_t position_ = 0;
   int64_t steps_here_ = 0;  // of this process

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -15,6 +17,7 @@
 #include "cinnabar/train/disk_check.h"
 #include "cinnabar/train/evaluation_scope.h"
 #include "cinnabar/train/family_checks.h"
+#include "cinnabar/train/finite_check.h"
 #include "cinnabar/train/foreign_state.h"
 #include "cinnabar/train/network_setup.h"
 #include "cinnabar/train/network_source.h"
@@ -27,8 +30,6 @@
 namespace cinnabar::train {
 
 namespace {
-
-constexpr int64_t kMostBadLosses = 10;
 
 // Splits off the pictures of the validation, and says so.
 std::vector<data::Dataset> hold_out(std::vector<data::Dataset>& datasets, const schema::Values& values,
@@ -91,6 +92,7 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
   }
   accumulation_ = values.maybe_integer("gradient_accumulation_steps").value_or(1);
   max_grad_norm_ = values.maybe_number("max_grad_norm").value_or(1.0);
+  micro_batch_ = static_cast<size_t>(values.maybe_integer("micro_batch_size").value_or(0));
   read_data();
   base_ = load_run_model(values_, events);
   check_bucket_steps(datasets_, base_.model->info(), events_);
@@ -155,7 +157,8 @@ void TrainingRun::make_saver() {
   for (const auto& [name, tensor] : optimizer_->state()) state_bytes += static_cast<int64_t>(tensor.nbytes());
   check_space(saver_->folder(), {network_bytes, values_.flag("save_state") ? state_bytes : 0});
   const double minutes = values_.maybe_number("disk_wait_minutes").value_or(15.0);
-  queue_ = std::make_unique<SaveQueue>(events_, stop_, SaveQueueOptions{.most_wait_s = minutes * 60.0});
+  queue_ = std::make_unique<SaveQueue>(
+      events_, stop_, SaveQueueOptions{.retry_s = std::clamp(minutes * 4.0, 1.0, 60.0), .most_wait_s = minutes * 60.0});
 }
 
 void TrainingRun::fill_caches() {
@@ -165,78 +168,6 @@ void TrainingRun::fill_caches() {
   if (latents_ && !previews_->is_on()) base_.model->release("vae");
   text_ = cached_text(request, is_text_trained_);
   inputs_ = std::make_unique<BatchInputs>(base_, *training_step_, *noise_, *text_, events_);
-}
-
-double TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch) {
-  adapters::StepContext context{.is_training = true, .seed = seed_, .step = static_cast<uint64_t>(at_.micro_step)};
-  for (const data::BatchItem& item : batch.plan.items) context.samples.push_back(item.item);
-  set_->set_step(context);
-  const StepInputs inputs = inputs_->of(batch, {.seed = seed_, .step = static_cast<uint64_t>(epoch)});
-  const StepLoss loss = training_step_->run(inputs);
-  const double value = loss.mean.item<double>();
-  if (std::isfinite(value)) {
-    at_.bad_losses = 0;
-    scaler_.scaled(loss.mean / static_cast<double>(accumulation_)).backward();
-    return value;
-  }
-  std::string names;
-  const data::Dataset& dataset = datasets_.at(batch.plan.dataset);
-  for (const data::BatchItem& item : batch.plan.items)
-    names += " " + dataset.samples.at(item.sample).path.filename().string();
-  events_.warning("The loss of a batch is not finite and it is left out:" + names);
-  if (++at_.bad_losses >= kMostBadLosses) {
-    throw base::Error(
-        base::ErrorCode::Data,
-        "the loss was not finite in " + std::to_string(kMostBadLosses) +
-            " batches in succession; the last saved file is the latest good one. Lower the learning rate, "
-            "or use --no_half_vae or --mixed_precision no");
-  }
-  return value;
-}
-
-void TrainingRun::optimizer_step(int64_t epoch, double loss) {
-  parameters_.collect_gradients();
-  scaler_.unscale(parameters_);
-  const double norm = parameters_.clip_gradients(max_grad_norm_).item<double>();
-  StepReport report{.epoch = epoch, .loss = loss, .grad_norm = norm};
-  std::vector<double> rates;
-  for (const optim::ParameterGroup& group : parameters_.groups()) {
-    rates.push_back(rates_(at_.scheduled_steps, group.lr));
-  }
-  const bool is_finite = std::isfinite(norm);
-  if (is_finite) {
-    optimizer_->step(rates);
-    parameters_.store_values();
-  }
-  report_rates(*optimizer_, parameters_, rates, report);
-  report_skipped(is_finite);
-  // An overflow of the loss scale skips the schedule, too; the step counts all the same.
-  if (is_finite || !scaler_.is_on()) ++at_.scheduled_steps;
-  scaler_.update(!is_finite);
-  parameters_.zero_gradients();
-  if (const auto norms = limit_norms(values_, *set_, parameters_)) {
-    report.more.emplace_back("max_norm/keys_scaled", static_cast<double>(norms->scaled));
-    report.more.emplace_back("max_norm/max_key_norm", norms->largest);
-    report.more.emplace_back("norm/avg_key_norm", norms->average);
-  }
-  if (ema_ && is_finite) ema_->after_step(at_.step + 1);
-  report.step = ++at_.step;
-  log_->step(report);
-}
-
-void TrainingRun::report_skipped(bool is_finite) {
-  if (is_finite) return;
-  const std::string step = std::to_string(at_.step + 1);
-  if (!scaler_.is_on()) {
-    events_.warning("The gradient of step " + step + " is not finite; the step is left out.");
-  } else if (scaler_.scale() > 1.0) {
-    // Ordinary at the start of a run, while the scale finds its place.
-    events_.log("Step " + step + ": the gradient left the range of fp16; the step is left out and the loss scale of " +
-                std::to_string(static_cast<int64_t>(scaler_.scale())) + " is halved.");
-  } else {
-    events_.warning("The gradient of step " + step + " is not finite even with a loss scale of " +
-                    std::to_string(scaler_.scale()) + "; the step is left out. --mixed_precision bf16 has more range.");
-  }
 }
 
 void TrainingRun::run_epoch(int64_t epoch) {
@@ -250,20 +181,8 @@ void TrainingRun::run_epoch(int64_t epoch) {
                                   .threads = loader_threads(values_),
                                   .latents = latents_.get(),
                                   .notes = &notes_});
-  double loss_sum = 0.0;
-  int64_t gathered = 0;
   while (loader.has_next() && !is_finished()) {
-    const double loss = micro_step(loader.next(), epoch);
-    loss_sum += std::isfinite(loss) ? loss : 0.0;
-    ++at_.micro_step;
-    ++at_.batches;
-    if (++gathered < accumulation_ && loader.has_next()) {
-      limit_norms(values_, *set_, parameters_);
-      continue;
-    }
-    optimizer_step(epoch, loss_sum / static_cast<double>(gathered));
-    loss_sum = 0.0;
-    gathered = 0;
+    one_step(loader, epoch);
     queue_->pause_while_waiting();
     if (stop_.load() && !is_finished()) stop_here(epoch);
     if (validation_->is_due_at_step(at_.step)) validate(epoch, false);
@@ -308,8 +227,37 @@ std::filesystem::path TrainingRun::state_folder(const std::string& stem) const {
   return saver_->folder() / (stem + "-state");
 }
 
+std::vector<std::function<void()>> TrainingRun::removals_of(const plan::Save& save) {
+  std::vector<std::function<void()>> removals;
+  if (!save.removed_stem.empty()) removals.push_back(saver_->prepare_removal(save.removed_stem));
+  if (save.removed_state_stem.empty()) return removals;
+  removals.emplace_back([this, folder = state_folder(save.removed_state_stem)] {
+    std::error_code error;
+    if (!std::filesystem::exists(folder, error)) return;
+    if (base::remove_committed(folder)) {
+      events_.log("Removed the older " + folder.filename().string() + ".");
+    } else {
+      events_.warning("cannot remove the older " + folder.string());
+    }
+  });
+  return removals;
+}
+
+// What a killed run could not do any more after it had saved the state that this one goes on from.
+void TrainingRun::complete_save() {
+  const bool is_epoch_end = at_.batches == 0;
+  const auto due = is_epoch_end ? saves_->at_epoch_end(at_.epoch - 1) : saves_->at_step(at_.step);
+  if (due) {
+    for (const std::function<void()>& remove : removals_of(*due)) remove();
+  }
+  const sample::PreviewPoint point{.step = at_.step, .epoch = at_.epoch - 1, .is_epoch_end = is_epoch_end};
+  if (previews_->due(point) && previews_->is_missing(point)) preview(point);
+}
+
 void TrainingRun::save(const plan::Save& save, int64_t epoch, bool has_state) {
   std::vector<std::function<void()>> writes;
+  check_finite(parameters_.values(), saver_->path_of(save.stem));
+  if (ema_) check_finite(ema_->state(), saver_->path_of(save.stem));
   if (ema_ && values_.flag("ema_save_raw")) {
     const EvaluationScope last(*optimizer_, parameters_);
     writes.push_back(saver_->prepare(save.stem + kRawEnding, {at_.step, epoch, false}));
@@ -318,25 +266,16 @@ void TrainingRun::save(const plan::Save& save, int64_t epoch, bool has_state) {
     const EvaluationScope evaluation(*optimizer_, parameters_, ema_.get());
     writes.push_back(saver_->prepare(save.stem, {at_.step, epoch, ema_ != nullptr}));
   }
+  std::vector<std::function<void()>> removals = removals_of(save);
   if (has_state) {
+    at_.is_vae_float = base_.is_vae_float;
     const auto snapshot = std::make_shared<StateSnapshot>(take_snapshot(stateful_parts(), at_, identity()));
     writes.emplace_back([this, snapshot, folder = state_folder(save.stem), step = at_.step, epoch] {
       write_state(folder, *snapshot);
       events_.saved(folder, "state", step, epoch);
     });
   }
-  if (!save.removed_stem.empty()) writes.emplace_back([this, stem = save.removed_stem] { saver_->remove(stem); });
-  if (!save.removed_state_stem.empty()) {
-    writes.emplace_back([this, folder = state_folder(save.removed_state_stem)] {
-      std::error_code error;
-      if (!std::filesystem::exists(folder, error)) return;
-      if (base::remove_tree(folder)) {
-        events_.log("Removed the older " + folder.filename().string() + ".");
-      } else {
-        events_.warning("cannot remove the older " + folder.string());
-      }
-    });
-  }
+  std::ranges::move(removals, std::back_inserter(writes));
   queue_->submit("The save of step " + std::to_string(at_.step),
                  [writes = std::move(writes), done = std::make_shared<size_t>(0)] {
                    for (; *done < writes.size(); ++*done) writes[*done]();
@@ -350,7 +289,7 @@ void TrainingRun::preview(const sample::PreviewPoint& point) {
   previews_->run(*base_.model, point, events_, stop_);
 }
 
-void TrainingRun::stop_here(int64_t epoch) {
+std::string TrainingRun::save_here(int64_t epoch) {
   const std::string digits = std::to_string(at_.step);
   const std::string stem =
       saves_->final_stem() + "-step" + std::string(8 - std::min<size_t>(8, digits.size()), '0') + digits;
@@ -358,11 +297,23 @@ void TrainingRun::stop_here(int64_t epoch) {
   save({.stem = stem}, epoch - 1, true);
   queue_->finish();
   log_->flush();
+  return "saved " + saver_->path_of(stem).string() + " and the state to go on from: the same command with --resume " +
+         state_folder(stem).string();
+}
+
+void TrainingRun::stop_here(int64_t epoch) {
+  const std::string saved = save_here(epoch);
   throw base::Error(base::ErrorCode::Cancelled, "stopped after step " + std::to_string(at_.step) + " of " +
-                                                    std::to_string(plan_.max_train_steps) + "; saved " +
-                                                    saver_->path_of(stem).string() +
-                                                    " and the state to go on from: the same command " +
-                                                    "with --resume " + state_folder(stem).string());
+                                                    std::to_string(plan_.max_train_steps) + "; " + saved);
+}
+
+std::string TrainingRun::latest_text() const {
+  const auto states = states_in(saver_->folder(), saves_->final_stem());
+  const std::string file = saver_->nearest(at_.step);
+  std::string text = file.empty() ? "No file of this run was saved yet" : "The latest saved file is " + file;
+  if (states.empty()) return text + "; with save_state and save_every_n_steps there are states to go on from.";
+  return text + ", the latest state " + states.front().string() +
+         ": the same command with --resume auto goes on from it.";
 }
 
 StatefulParts TrainingRun::stateful_parts() {
@@ -410,6 +361,10 @@ void TrainingRun::go_to_start() {
     restore_state(*resumed_, stateful_parts());
     at_ = resumed_->position;
     if (!is_same_data) at_.batches = 0;
+    if (at_.is_vae_float && !base_.is_vae_float && !latents_) {
+      base_.is_vae_float = true;
+      base_.model->vae().to(at::kFloat);
+    }
     events_.resumed(resumed_->folder, at_.step, at_.epoch);
     events_.log("Going on from " + resumed_->folder.string() + ": step " + std::to_string(at_.step) + ", epoch " +
                 std::to_string(at_.epoch) + ".");
@@ -423,15 +378,34 @@ void TrainingRun::go_to_start() {
   }
 }
 
+void TrainingRun::watch_steps() {
+  const double least_s = values_.maybe_number("step_timeout").value_or(HangOptions().least_s);
+  if (least_s <= 0.0) return;
+  watchdog_ = std::make_unique<HangWatchdog>(HangOptions{.least_s = least_s}, [this](const Hang& hang) {
+    for (const std::string& frame : hang.stack) std::cerr << "  " << frame << "\n";
+    const bool is_device = base_.device.type() != at::kCPU;
+    events_.error(base::Error(is_device ? base::ErrorCode::Device : base::ErrorCode::Internal,
+                              to_text(hang) +
+                                  ". The run is ended, since nothing can be waited for any more; where the "
+                                  "step was stands in engine.log. " +
+                                  latest_text() + " --step_timeout sets the time."));
+    // The hanging thread cannot be ended in another way; what is being written has no final name yet.
+    std::_Exit(base::exit_status(is_device ? base::ErrorCode::Device : base::ErrorCode::Internal));
+  });
+}
+
 void TrainingRun::run() {
   fill_caches();
   go_to_start();
+  first_step_ = at_.step;
+  watch_steps();
   events_.phase("Training");
   if (is_finished()) {
     events_.log("All " + std::to_string(plan_.max_train_steps) +
                 " steps are done already. To train on: a higher max_train_steps, or train_more_steps.");
   }
   if (at_.step == 0) preview({.is_start = true});
+  if (resumed_ && !is_finished()) complete_save();
   for (int64_t epoch = at_.epoch; epoch <= plan_.epochs && !is_finished(); ++epoch) run_epoch(epoch);
   save({.stem = saves_->final_stem()}, plan_.epochs,
        values_.flag("save_state") || values_.flag("save_state_on_train_end"));

@@ -21,6 +21,7 @@
 #include "cinnabar/train/ema.h"
 #include "cinnabar/train/foreign_state.h"
 #include "cinnabar/train/gradient_scaler.h"
+#include "cinnabar/train/hang_watchdog.h"
 #include "cinnabar/train/loaded_model.h"
 #include "cinnabar/train/resume.h"
 #include "cinnabar/train/save_queue.h"
@@ -52,10 +53,27 @@ class TrainingRun {
   void load_foreign();
 
   void run_epoch(int64_t epoch);
-  // Backward of one micro-batch; returns its loss.
-  double micro_step(const data::LoadedBatch& batch, int64_t epoch);
-  void optimizer_step(int64_t epoch, double loss);
-  void report_skipped(bool is_finite);
+
+  // run_step.cpp.
+  struct StepSum {
+    double loss = 0.0;  // over its batches, those that were left out as 0
+    int64_t batches = 0;
+    bool has_gradient = false;  // something of it had a finite loss
+  };
+  void one_step(data::Loader& loader, int64_t epoch);
+  // Takes batches from the loader, after those that are there already, and adds up the gradients of all.
+  void add_gradients(data::Loader& loader, std::vector<data::LoadedBatch>& batches, int64_t epoch, StepSum& sum);
+  void micro_step(const data::LoadedBatch& batch, int64_t epoch, StepSum& sum);
+  void optimizer_step(int64_t epoch, const StepSum& sum);
+  void report_bad_loss(const data::LoadedBatch& part);
+  void count_bad_step(bool is_finite, bool has_gradient);
+  // Lets the step be tried again as it is, then in smaller parts, and stops when there are none.
+  void make_room(const std::string& problem, const std::vector<data::LoadedBatch>& batches, bool is_second,
+                 int64_t epoch);
+  [[noreturn]] void stop_without_memory(const std::string& problem, int64_t epoch);
+  [[noreturn]] void stop_diverged(const std::string& what);
+
+  void watch_steps();
   void validate(int64_t epoch, bool is_epoch_end);
   // What is due after a step or at the end of an epoch: file and state, then pictures.
   void save_and_preview(int64_t epoch, bool is_epoch_end);
@@ -63,8 +81,15 @@ class TrainingRun {
   // Copies the network as it is to be used (with ema the average, and what ema_save_raw adds) and the state, and lets
   // them be written beside the training. What is no longer to be kept is removed afterwards.
   void save(const plan::Save& save, int64_t epoch, bool has_state);
+  // Of what the save makes superfluous; to be called after it is complete.
+  std::vector<std::function<void()>> removals_of(const plan::Save& save);
+  void complete_save();
   std::filesystem::path state_folder(const std::string& stem) const;
+  // Saves file and state of this step and says so in words.
+  std::string save_here(int64_t epoch);
   [[noreturn]] void stop_here(int64_t epoch);
+  // What there is to go on from.
+  std::string latest_text() const;
   bool is_finished() const { return at_.step >= plan_.max_train_steps; }
 
   schema::Values values_;  // with the seed that was drawn when none was given
@@ -81,6 +106,8 @@ class TrainingRun {
   plan::StepPlan plan_;
   int64_t accumulation_ = 1;
   double max_grad_norm_ = 1.0;
+  size_t micro_batch_ = 0;  // pictures computed at a time; 0: whole batches
+  int64_t first_step_ = 0;  // where this process began
   bool is_text_trained_ = false;
   std::unique_ptr<adapters::AdapterSet> set_;
   optim::FlatParameters parameters_;
@@ -98,6 +125,8 @@ class TrainingRun {
   std::unique_ptr<plan::SavePlan> saves_;
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<sample::Previews> previews_;
+
+  std::unique_ptr<HangWatchdog> watchdog_;  // null: nothing is watched
 
   RunPosition at_;
   // Last, so that it ends first: the write that is going on still uses the rest.

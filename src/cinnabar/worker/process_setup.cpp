@@ -37,6 +37,8 @@ const std::atomic<bool>& set_up_process() {
   action.sa_flags = SA_RESTART;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  // A file over the limit of sizes (ulimit -f) is a failed write like one on a full disk, not the end.
+  ::signal(SIGXFSZ, SIG_IGN);
   return g_stop;
 }
 

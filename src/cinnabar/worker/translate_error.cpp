@@ -5,6 +5,8 @@
 #include <new>
 #include <string>
 
+#include "cinnabar/tensor/memory_error.h"
+
 namespace cinnabar::worker {
 
 namespace {
@@ -28,10 +30,7 @@ Error out_of_memory(const std::string& what) {
 
 Error from_torch(const c10::Error& error) {
   const std::string text = first_line(error.what_without_backtrace());
-  const bool is_memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
-                         holds(text, "out of memory") || holds(text, "not enough memory") ||
-                         holds(text, "can't allocate memory");
-  if (is_memory) return out_of_memory(text);
+  if (tensor::is_out_of_memory(error)) return out_of_memory(text);
   const bool is_device = holds(text, "HIP error") || holds(text, "CUDA error") || holds(text, "device-side assert") ||
                          holds(text, "AcceleratorError");
   if (is_device) {
