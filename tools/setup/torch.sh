@@ -148,16 +148,13 @@ report_missing_libraries() {
   [[ -z $missing ]] || note "libtorch misses these libraries: $(echo $missing). On AMD, install the ROCm user space that the build names."
 }
 
-# choose_build: sets build from the flag, the last choice, or what is unpacked; the CPU build else.
+# choose_build: sets build from the flag, the last choice, what is unpacked, or what fits the machine.
 choose_build() {
   [[ -n $build ]] && return
   if [[ -r $deps/torch_build ]]; then read -r build <"$deps/torch_build"; fi
   case $build in cpu | rocm | cuda) return ;; esac
   for build in rocm cuda cpu; do [[ -n $(unpacked_torch "$build") ]] && return; done
-  build=cpu
-  if [[ -e /dev/kfd ]]; then note "An AMD GPU is here: './cinnabar setup --use-rocm' fetches the build that uses it (about 5 GB)."; fi
-  if [[ -e /dev/nvidiactl ]]; then note "An NVIDIA GPU is here: './cinnabar setup --use-cuda' fetches the build that uses it (about 4 GB)."; fi
-  return 0
+  machine_build
 }
 
 # install_torch: sets torch_dir.

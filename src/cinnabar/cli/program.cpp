@@ -19,9 +19,7 @@ struct LauncherCommand {
   const char* name;
   const char* help;
 };
-constexpr LauncherCommand kLauncherCommands[] = {
-    {"setup", "Brings what is needed and builds the program (the script in the repository)."},
-    {"test", "Builds and runs the tests (the script in the repository)."}};
+constexpr LauncherCommand kLauncherCommands[] = {{"test", "Builds and runs the tests (the script in the repository)."}};
 
 void print_line(const std::string& name, const std::string& help) {
   std::cout << "  " << name << std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') << help << "\n";
