@@ -182,3 +182,32 @@ TEST_CASE("a_torn_state_is_passed_over_with_auto_and_named_when_asked_for") {
   CHECK(holds(automatic, "is passed over"));
   CHECK(holds(automatic, "run-step00000004-state: step 4"));
 }
+
+TEST_CASE("states_of_runs_with_like_names_stay_apart") {
+  const Program program;
+  const auto named = [](const std::string& name, const std::vector<std::string>& more) {
+    auto words = training(more);
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == "--output_name") words[i + 1] = name;
+      if (words[i] == "--max_train_steps") words[i + 1] = "1";
+    }
+    return words;
+  };
+  REQUIRE(program.run(named("dog-2", {})).status == 0);
+  REQUIRE(program.run(named("dogs", {})).status == 0);
+  const Ended other = program.run(named("dog", {"--resume", "auto"}));
+  INFO(other.text);
+  CHECK(other.status == 0);
+  CHECK(holds(other, "no complete state of \"dog\""));
+}
+
+TEST_CASE("a_resumed_run_with_another_accumulation_still_reaches_its_steps") {
+  const Program program;
+  REQUIRE(program.run(training({})).status == 0);
+  // 22 batches an epoch: the state is in epoch 1; without accumulation 40 steps are two epochs.
+  const Ended resumed =
+      program.run(training({"--resume", "auto", "--gradient_accumulation_steps", "1", "--max_train_steps", "40"}));
+  INFO(resumed.text);
+  CHECK(resumed.status == 0);
+  CHECK(holds(resumed, "steps: 40"));
+}

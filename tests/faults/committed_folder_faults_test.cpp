@@ -216,3 +216,30 @@ TEST_CASE("leftovers of living processes stay") {
   CHECK(fs::exists(living));
   CHECK(fs::exists(scratch.path / ".mine.tmp"));
 }
+
+TEST_CASE("what was not written by this program is never replaced or emptied") {
+  const Scratch scratch;
+  fs::create_directory(scratch.path / "precious");
+  std::ofstream(scratch.path / "precious/file") << "mine";
+  fs::create_directory_symlink("precious", scratch.path / "a-state");
+  std::ofstream(scratch.path / "b-state") << "a file";
+  for (const char* name : {"precious", "a-state", "b-state"}) {
+    try {
+      save(scratch.path / name, "new");
+      FAIL("not refused");
+    } catch (const base::Error& error) {
+      CHECK(error.code() == base::ErrorCode::Denied);
+      CHECK(error.message().find("is left alone") != std::string::npos);
+    }
+  }
+  CHECK(base::read_file(scratch.path / "precious/file") == "mine");
+  CHECK(fs::is_symlink(scratch.path / "a-state"));
+  CHECK(entries(scratch.path) == 3);
+  fs::create_directory(scratch.path / "empty-state");
+  save(scratch.path / "empty-state", "text");
+  CHECK(saved_text(scratch.path / "empty-state") == "text");
+  // A link among the leftovers is removed, not what it points to.
+  fs::create_directory_symlink("precious", scratch.path / ".committing-999999999-0-x");
+  base::remove_leftovers(scratch.path);
+  CHECK(base::read_file(scratch.path / "precious/file") == "mine");
+}

@@ -17,6 +17,7 @@
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/json_tree.h"
 #include "cinnabar/base/sha256.h"
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/utf8.h"
 
 namespace cinnabar::base {
@@ -31,7 +32,7 @@ constexpr size_t kShownBytes = 120;
 constexpr uint64_t kLargestVersion = 1'000'000;
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
-  const bool is_full = error == ENOSPC || error == EDQUOT;
+  const bool is_full = is_no_space(error);
   throw Error(is_full ? ErrorCode::OutOfSpace : ErrorCode::Io, std::string(what) + " " + path.string() + ": " +
                                                                    std::strerror(error) +
                                                                    (is_full ? "; free some space and try again" : ""));
@@ -75,10 +76,23 @@ void sync_names(const fs::path& target) {
   if (!sync_folder(parent_of(target))) fail("cannot sync the names beside", target, errno);
 }
 
+// Only an older folder of this kind, or an empty one, may be replaced: everything else is somebody's own.
+void check_replaceable(const fs::path& target) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(target, error);
+  if (status.type() == fs::file_type::not_found) return;
+  const bool is_folder = status.type() == fs::file_type::directory;
+  if (is_folder && (fs::exists(target / kManifestName, error) || fs::is_empty(target, error))) return;
+  throw Error(ErrorCode::Denied, target.string() + " is already there and was not written by this program (" +
+                                     (is_folder ? std::string("it has no ") + kManifestName : "it is no folder") +
+                                     "): it is left alone; move it away or choose another name");
+}
+
 // Puts `from` in the place of `to` and syncs the names. What was there before is removed only then: until the disk has
 // the new name, the old one may be found again after a loss of power.
 void replace_folder(const fs::path& from, const fs::path& to) {
   FileCalls& calls = file_calls();
+  check_replaceable(to);
   const auto give_up = [&](std::string_view what, int error) {
     remove_tree(from);
     fail(what, to, error);
@@ -112,6 +126,7 @@ void replace_folder(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 FolderWriter::FolderWriter(fs::path target) : target_(std::move(target)), temporary_(temporary_for(target_)) {
+  check_replaceable(target_);
   if (file_calls().make_folder(temporary_, 0755) != 0) fail("cannot create the folder", target_, errno);
   kill_point("folder.made");
 }
@@ -153,7 +168,8 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (const auto fault = read_json_tree(text, json)) throw refuse(fault->reason);
   const bool is_manifest = json.is_object() && json.contains("kind") && json["kind"].is_string() &&
                            json.contains("version") && json["version"].is_number_unsigned() &&
-                           json["version"].get<uint64_t>() <= kLargestVersion && json.contains("files") && json["files"].is_object();
+                           json["version"].get<uint64_t>() <= kLargestVersion && json.contains("files") &&
+                           json["files"].is_object();
   if (!is_manifest) throw refuse("expected the fields kind, version and files");
   Manifest manifest{.kind = json["kind"].get<std::string>(), .version = json["version"].get<int64_t>()};
   for (const auto& [name, entry] : json["files"].items()) {
@@ -174,6 +190,13 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
 Manifest verify_folder(const fs::path& folder) {
   const fs::path file = folder / kManifestName;
   kill_point("folder.verifying");
+  std::error_code missing;
+  if (!fs::is_directory(folder, missing)) {
+    const std::string kind = kind_of(folder);
+    throw Error(ErrorCode::Io, folder.string() + ": " +
+                                   (kind.empty() ? "no such folder" : "this is " + kind + "; expected a folder") +
+                                   "; name a folder that was saved completely");
+  }
   const Manifest manifest = parse_manifest(read_file(file, kManifestLimit), file.string());
   for (const auto& [name, entry] : manifest.files) {
     const fs::path path = folder / name;

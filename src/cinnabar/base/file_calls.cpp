@@ -99,6 +99,10 @@ bool make_folders(const std::filesystem::path& folder) {
 
 bool remove_tree(const std::filesystem::path& folder) {
   std::error_code error;
+  // What a link points to is not ours.
+  if (std::filesystem::symlink_status(folder, error).type() == std::filesystem::file_type::symlink) {
+    return file_calls().unlink(folder) == 0;
+  }
   std::vector<std::filesystem::path> entries;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     entries.push_back(it->path());

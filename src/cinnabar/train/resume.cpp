@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <set>
 #include <string_view>
 
@@ -39,7 +40,10 @@ std::string stem_of(const schema::Values& values) { return values.maybe_text("ou
 std::optional<SavedState> newest_state(const fs::path& output_dir, const std::string& stem, base::EventSink& events) {
   for (const fs::path& folder : states_in(output_dir, stem)) {
     try {
-      return open_state(folder);
+      SavedState state = open_state(folder);
+      // "dog" and "dog-000002" look alike; the state knows whose it is.
+      const auto name = state.identity.options.find("output_name");
+      if (name == state.identity.options.end() || name->second == stem) return state;
     } catch (const base::Error& error) {
       events.warning(folder.string() + " is passed over: " + error.message());
     }
@@ -62,7 +66,8 @@ std::vector<fs::path> states_in(const fs::path& output_dir, const std::string& s
     if (!name.starts_with(stem) || !name.ends_with(kStateEnding)) continue;
     // "name-state" and "name-000002-state", but not "name-other-000002-state" of another run.
     const std::string middle = name.substr(stem.size(), name.size() - stem.size() - kStateEnding.size());
-    if (!middle.empty() && middle.find_first_not_of("-step0123456789") != std::string::npos) continue;
+    static const std::regex kMiddle("(-[0-9]{6,}|-step[0-9]{8,})?");
+    if (!std::regex_match(middle, kMiddle)) continue;
     std::error_code ignored;
     if (!it->is_directory(ignored)) continue;
     found.push_back({step_of_state(it->path()), fs::last_write_time(it->path(), ignored), it->path()});

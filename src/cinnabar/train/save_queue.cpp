@@ -1,5 +1,6 @@
 #include "cinnabar/train/save_queue.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -87,17 +88,23 @@ void SaveQueue::write_with_retries() {
     } catch (const base::Error& error) {
       const bool is_disk = error.code() == base::ErrorCode::OutOfSpace || error.code() == base::ErrorCode::Io;
       const double waited_s = std::chrono::duration<double>(Clock::now() - begin).count();
-      if (!is_disk || stop_.load() || waited_s >= options_.most_wait_s) throw;
+      if (is_disk && stop_.load()) {
+        throw base::Error(base::ErrorCode::Cancelled, "stopped while waiting for the disk: " + what_ +
+                                                          " could not be written (" + error.message() +
+                                                          "); everything saved before is kept");
+      }
+      if (!is_disk || waited_s >= options_.most_wait_s) throw;
       const auto minutes = static_cast<int64_t>((options_.most_wait_s - waited_s) / 60.0 + 0.5);
       events_.warning(what_ + " cannot be written: " + error.message() +
                       ". The training pauses and tries again every " +
                       std::to_string(static_cast<int64_t>(options_.retry_s)) + " s, for " + std::to_string(minutes) +
                       " minutes; everything saved before is kept");
     }
+    const double left_s = options_.most_wait_s - std::chrono::duration<double>(Clock::now() - begin).count();
+    const double pause_s = std::max(0.0, std::min(options_.retry_s, left_s));
     std::unique_lock lock(mutex_);
     is_waiting_ = true;
-    const Clock::time_point next =
-        Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds(options_.retry_s));
+    const Clock::time_point next = Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds(pause_s));
     // A signal only sets `stop`, so it is looked at now and then.
     while (Clock::now() < next && !stop_.load() && !is_ending_) changed_.wait_for(lock, seconds(0.2));
   }

@@ -14,6 +14,7 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/resources.h"
 #include "cinnabar/train/finite_check.h"
 
@@ -37,7 +38,7 @@ Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const sch
              base::EventSink& events)
     : set_(set), facts_(std::move(facts)), values_(values), events_(events), folder_(values.text("output_dir")) {
   if (!base::make_folders(folder_)) {
-    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    const bool is_full = base::is_no_space(errno);
     throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
                       "cannot make output_dir " + folder_.string() + ": " + std::strerror(errno));
   }
@@ -83,6 +84,8 @@ std::function<void()> Saver::prepare(const std::string& stem, const SavedAt& at)
   return [tensors, path = path_of(stem), metadata = adapters::training_metadata(facts_, values_, point), at,
           events = &events_, is_told = std::make_shared<bool>(false)] {
     base::kill_point("network.before");
+    // The folder may have vanished while the disk was waited for; when it cannot be made, writing says why.
+    base::make_folders(path.parent_path());
     adapters::AdapterSet::write_file(path, *tensors, metadata);
     base::kill_point("network.written");
     if (!std::exchange(*is_told, true)) events->saved(path, "adapter", at.step, at.epoch);

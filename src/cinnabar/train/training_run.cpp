@@ -406,8 +406,9 @@ void TrainingRun::run() {
   }
   if (at_.step == 0) preview({.is_start = true});
   if (resumed_ && !is_finished()) complete_save();
-  for (int64_t epoch = at_.epoch; epoch <= plan_.epochs && !is_finished(); ++epoch) run_epoch(epoch);
-  save({.stem = saves_->final_stem()}, plan_.epochs,
+  // By steps alone: a resumed run may have other pictures or another accumulation, and so another number of epochs.
+  for (int64_t epoch = at_.epoch; !is_finished(); ++epoch) run_epoch(epoch);
+  save({.stem = saves_->final_stem()}, std::max(plan_.epochs, at_.epoch - 1),
        values_.flag("save_state") || values_.flag("save_state_on_train_end"));
   queue_->finish();
   log_->flush();
