@@ -38,7 +38,7 @@ std::string lower_case(std::string text) {
 std::string entry_of(const std::string& name, const json& settings) {
   if (settings.contains("cls")) {
     for (const std::string& entry : optim::entries().names()) {
-      if (optim::entries().at(entry).reference_class == settings.at("cls")) return entry;
+      if (optim::entries().at(entry).reference_class == settings.at("cls").get<std::string>()) return entry;
     }
     return "";
   }
