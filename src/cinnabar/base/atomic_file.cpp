@@ -11,16 +11,27 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/path_kind.h"
 
 namespace cinnabar::base {
 
 namespace {
 
+const char* room_hint(int error) {
+  return error == EFBIG ? "; raise the limit of file sizes (ulimit -f) or of the file system"
+                        : "; free some space and try again";
+}
+
 [[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT;
-  throw Error(full ? ErrorCode::OutOfSpace : ErrorCode::Io, std::string(what) + " " + path.string() + ": " +
-                                                                std::strerror(error) +
-                                                                (full ? "; free some space and try again" : ""));
+  const bool full = is_no_space(error);
+  throw Error(full ? ErrorCode::OutOfSpace : ErrorCode::Io,
+              std::string(what) + " " + path.string() + ": " + std::strerror(error) + (full ? room_hint(error) : ""));
+}
+
+// A rename would put a plain file in the place of a device or a link.
+void check_target(const std::filesystem::path& target) {
+  const std::string why = why_not_replaced(target);
+  if (!why.empty()) throw Error(ErrorCode::Io, "cannot write " + target.string() + ": " + why);
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -30,6 +41,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+  check_target(target_);
   static std::atomic<uint64_t> counter{0};
   temporary_ = folder_of(target_) / ("." + target_.filename().string() + "." + std::to_string(::getpid()) + "-" +
                                      std::to_string(counter++) + ".tmp");
@@ -57,6 +69,7 @@ void AtomicFile::commit() {
   // A failed close may be the first word of a failed write (NFS), so it comes before the name.
   if (calls.close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail("cannot close", target_, errno);
   kill_point("file.before_rename");
+  check_target(target_);
   if (calls.rename(temporary_, target_) != 0) fail("cannot rename the finished file to", target_, errno);
   is_named_ = true;
   kill_point("file.renamed");
@@ -70,10 +83,9 @@ void write_file(const std::filesystem::path& target, std::string_view text) {
 }
 
 std::string read_file(const std::filesystem::path& path, size_t limit_bytes) {
+  const std::string why = why_no_file(path);
+  if (!why.empty()) throw Error(ErrorCode::Io, path.string() + ": " + why);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw Error(ErrorCode::Io, path.string() + ": no such file; check the path");
-  }
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error) throw Error(ErrorCode::Io, "cannot read " + path.string() + ": " + error.message());
   if (size > limit_bytes) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -99,13 +100,28 @@ void Descriptor::close() noexcept {
   fd_ = -1;
 }
 
+namespace {
+
+// EINVAL is what asking for a number above the limit gives: the same cause as EMFILE.
+[[noreturn]] void fail_for_pipe(int error) {
+  rlimit limit{};
+  const bool is_limit = (error == EMFILE || error == EINVAL) && ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+  if (!is_limit) fail("cannot make a pipe", error);
+  throw Error(ErrorCode::Io, "cannot make a pipe: " + std::string(std::strerror(EMFILE)) + " (at most " +
+                                 std::to_string(limit.rlim_cur) + "); raise the limit, for instance ulimit -n 1024");
+}
+
+}  // namespace
+
 Pipe make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail_for_pipe(errno);
   // High numbers, so that they never collide with the numbers a child expects.
   Pipe low{Descriptor(ends[0]), Descriptor(ends[1])};
+  errno = 0;
   Pipe high{Descriptor(::fcntl(ends[0], F_DUPFD_CLOEXEC, 10)), Descriptor(::fcntl(ends[1], F_DUPFD_CLOEXEC, 10))};
-  if (!high.read.is_open() || !high.write.is_open()) fail("cannot make a pipe", errno);
+  const int error = errno;
+  if (!high.read.is_open() || !high.write.is_open()) fail_for_pipe(error);
   return high;
 }
 

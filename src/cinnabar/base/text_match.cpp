@@ -22,9 +22,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
+  // What is longer is no mistyped name, and the work grows with the square of the length.
+  constexpr size_t kMostBytes = 100;
+  if (name.size() > kMostBytes) return {};
   std::string best;
   size_t best_distance = SIZE_MAX;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() > kMostBytes) continue;
     const size_t limit = std::max<size_t>(2, std::max(name.size(), candidate.size()) / 3);
     // The distance is at least the difference of the lengths.
     if (std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size()) > limit) continue;

@@ -24,6 +24,12 @@ size_t sequence_length(std::string_view bytes, size_t at) {
   return length;
 }
 
+// C1 controls (U+0080 to U+009F) move a terminal's cursor as escapes do.
+bool is_control(std::string_view text, size_t at, size_t length) {
+  const auto first = static_cast<uint8_t>(text[at]);
+  return first < 0x20 || first == 0x7F || (length == 2 && first == 0xC2 && static_cast<uint8_t>(text[at + 1]) < 0xA0);
+}
+
 }  // namespace
 
 std::optional<size_t> find_invalid_utf8(std::string_view bytes) {
@@ -40,15 +46,22 @@ std::string shown_text(std::string_view text, size_t most_bytes) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = sequence_length(text, at);
     if (at + std::max<size_t>(length, 1) > most_bytes) return shown + "...";
-    const auto first = static_cast<uint8_t>(text[at]);
-    // C1 controls (U+0080 to U+009F) move a terminal's cursor as escapes do.
-    const bool is_control =
-        first < 0x20 || first == 0x7F || (length == 2 && first == 0xC2 && static_cast<uint8_t>(text[at + 1]) < 0xA0);
-    if (length == 0 || is_control) {
+    if (length == 0 || is_control(text, at, length)) {
       shown += '?';
     } else {
       shown += text.substr(at, length);
     }
+    at += std::max<size_t>(length, 1);
+  }
+  return shown;
+}
+
+std::string printable_text(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = sequence_length(text, at);
+    const bool is_shown = length > 0 && (text[at] == '\n' || !is_control(text, at, length));
+    shown += is_shown ? text.substr(at, length) : std::string_view("?");
     at += std::max<size_t>(length, 1);
   }
   return shown;
