@@ -1,6 +1,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/jobs/command_schemas.h"
 #include "cinnabar/schema/resolve.h"
@@ -13,28 +14,34 @@ using nlohmann::ordered_json;
 
 schema::Schema own_options() {
   const char* group = "Import";
-  return schema::Schema(
-      {{{.name = "file",
-         .type = schema::Type::Path,
-         .group = group,
-         .label = "File",
-         .help = "The configuration to read: a kohya_ss JSON, or a TOML file. May stand without its name.",
-         .path = schema::PathKind::File,
-         .is_positional = true},
-        {.name = "json",
-         .type = schema::Type::Flag,
-         .fallback = false,
-         .group = group,
-         .label = "JSON",
-         .help = "Prints the report as JSON."}}});
+  return schema::Schema({{{.name = "file",
+                           .type = schema::Type::Path,
+                           .group = group,
+                           .label = "File",
+                           .help = "The configuration to read: a kohya_ss JSON, or a TOML file. "
+                                   "May stand without its name.",
+                           .path = schema::PathKind::File,
+                           .is_positional = true},
+                          {.name = "json",
+                           .type = schema::Type::Flag,
+                           .fallback = false,
+                           .group = group,
+                           .label = "JSON",
+                           .help = "Prints the report as JSON."}}});
 }
 
-// A TOML file and a configuration of ours have no report of their own: every key goes where its name says.
+std::string shown(const std::string& name, const std::string& text) {
+  return schema::is_secret_option(name) && !text.empty() ? std::string(schema::kHidden) : schema::without_secrets(text);
+}
+
+// A TOML file and a configuration of ours have no report of their own: every
+// key goes where its name says.
 void fill_report(schema::Source& source) {
   if (source.is_gui_file) return;
-  for (const auto& [name, given] : source.values) source.report.push_back({name, given.text, "used", name, ""});
+  for (const auto& [name, given] : source.values)
+    source.report.push_back({name, shown(name, given.text), "used", name, ""});
   for (const auto& [name, given] : source.planned)
-    source.report.push_back({name, given.text, "later", "", "not supported yet"});
+    source.report.push_back({name, shown(name, given.text), "later", "", "not supported yet"});
 }
 
 ordered_json to_json(const schema::Source& source, const schema::Problems& problems) {
@@ -46,7 +53,7 @@ ordered_json to_json(const schema::Source& source, const schema::Problems& probl
     keys.push_back(entry);
   }
   ordered_json options = ordered_json::object();
-  for (const auto& [name, given] : source.values) options[name] = given.text;
+  for (const auto& [name, given] : source.values) options[name] = shown(name, given.text);
   ordered_json list = ordered_json::array();
   for (const schema::Problem& problem : problems.list()) list.push_back(schema::to_string(problem));
   return {{"keys", keys}, {"options", options}, {"notices", source.notices}, {"problems", list}};
@@ -57,15 +64,16 @@ void print_report(const schema::Source& source, const schema::Problems& problems
     std::string line = key.key + " = " + key.value + ": " + key.action;
     if (!key.option.empty() && key.option != key.key) line += " as " + key.option;
     if (!key.note.empty()) line += " (" + key.note + ")";
-    std::cout << line << "\n";
+    std::cout << base::printable_text(line) << "\n";
   }
-  for (const std::string& notice : source.notices) std::cout << "note: " << notice << "\n";
+  for (const std::string& notice : source.notices) std::cout << "note: " << base::printable_text(notice) << "\n";
   if (problems.empty()) {
     std::cout << "\nNothing stands against a run with these options.\n";
     return;
   }
   std::cout << "\nA run would stop at:\n";
-  for (const schema::Problem& problem : problems.list()) std::cout << "  " << schema::to_string(problem) << "\n";
+  for (const schema::Problem& problem : problems.list())
+    std::cout << "  " << base::printable_text(schema::to_string(problem)) << "\n";
 }
 
 int run(const std::vector<std::string>& words) {

@@ -55,7 +55,8 @@ class Reader {
       source_.planned[name] = {joined, where_, joined};
     } else {
       if (!has_value) take_words(texts);
-      problems_.add({where_, "", word.substr(0, equals), unknown_option_text(schema_, name)});
+      problems_.add({where_, "", word.substr(0, equals),
+                     problems_.is_full() ? "unknown option" : unknown_option_text(schema_, name)});
     }
   }
 
@@ -138,7 +139,5 @@ std::string unknown_option_text(const Schema& schema, const std::string& name) {
   if (near.empty()) return "unknown option; --help lists all of them";
   return "unknown option; did you mean " + near + "?";
 }
-
-bool is_secret_option(const std::string& name) { return name == "huggingface_token" || name == "wandb_api_key"; }
 
 }  // namespace cinnabar::schema

@@ -1,5 +1,8 @@
 #include "cinnabar/schema/escape_hint.h"
 
+#include "cinnabar/base/utf8.h"
+#include "cinnabar/schema/secrets.h"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -7,6 +10,7 @@ namespace cinnabar::schema {
 
 namespace {
 
+constexpr size_t kShownBytes = 300;
 constexpr std::string_view kEscapes = "btnfr";
 constexpr std::string_view kControls = "\b\t\n\f\r";
 
@@ -33,20 +37,28 @@ std::string as_typed(const std::string& path) {
 }  // namespace
 
 std::string escape_hint(const std::string& line) {
-  const size_t open = line.find('"');
-  if (open == std::string::npos) return {};
-  size_t close = open + 1;
-  bool has_single = false;
-  for (; close < line.size() && line[close] != '"'; ++close) {
-    if (line[close] != '\\') continue;
-    const bool is_doubled = close + 1 < line.size() && line[close + 1] == '\\';
-    has_single = has_single || !is_doubled;
-    close += is_doubled ? 1 : 0;
+  const bool has_secret = without_secrets(line) != line;
+  // In JSON the name of a key is the first of several texts.
+  for (size_t open = line.find('"'); open != std::string::npos; open = line.find('"', open)) {
+    size_t close = open + 1;
+    bool has_single = false;
+    for (; close < line.size() && line[close] != '"'; ++close) {
+      if (line[close] != '\\') continue;
+      const bool is_doubled = close + 1 < line.size() && line[close + 1] == '\\';
+      has_single = has_single || !is_doubled;
+      close += is_doubled ? 1 : 0;
+    }
+    if (has_single && has_secret) {
+      return "; a backslash between \"...\" begins an escape (\\n is a line break); double every backslash";
+    }
+    if (has_single) {
+      const std::string meant = line.substr(open + 1, close - open - 1);
+      return "; a backslash between \"...\" begins an escape (\\n is a line break). For a path write \"" +
+             with_slashes(base::shown_text(meant, kShownBytes)) + "\", or double every backslash";
+    }
+    open = std::min(close + 1, line.size());
   }
-  if (!has_single) return {};
-  const std::string meant = line.substr(open + 1, close - open - 1);
-  return "; a backslash between \"...\" begins an escape (\\n is a line break). For a path write \"" +
-         with_slashes(meant) + "\", or double every backslash";
+  return {};
 }
 
 std::string control_character_problem(const std::string& path) {

@@ -1,5 +1,6 @@
-// A configuration that the kohya_ss GUI saved. The GUI turns its values into options by rules of its own (kohya_gui, as
-// of July 2026); the same rules are followed here, and every key is reported.
+// A configuration that the kohya_ss GUI saved. The GUI turns its values into
+// options by rules of its own (kohya_gui, as of July 2026); the same rules are
+// followed here, and every key is reported.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -27,7 +28,8 @@ bool is_dropped(const ordered_json& json) {
   return json.is_number() && json.get<double>() == 0.0;
 }
 
-// As a whole number, or as it is when it is none that could be a count: the option then says what it expects.
+// As a whole number, or as it is when it is none that could be a count: the
+// option then says what it expects.
 ordered_json whole(double number) {
   constexpr double kLargest = 1e15;
   return std::abs(number) < kLargest ? ordered_json(static_cast<int64_t>(number)) : ordered_json(number);
@@ -67,6 +69,10 @@ class Importer {
     for (const auto& [key, value] : json_.items()) {
       if (!done_.contains(key)) read_plain(key, value);
     }
+    if (unknown_count_ > kMostProblems) {
+      source_.notices.push_back(name_ + ": " + std::to_string(unknown_count_ - kMostProblems) +
+                                " more keys are left out: unknown options.");
+    }
     read_length();
     sort_report();
   }
@@ -74,7 +80,8 @@ class Importer {
  private:
   // ---- reading the file ----
 
-  // The value of a key, or null. Numbers that the GUI kept as text are numbers again.
+  // The value of a key, or null. Numbers that the GUI kept as text are numbers
+  // again.
   ordered_json get(const std::string& key) const {
     const auto found = json_.find(key);
     return found == json_.end() ? ordered_json() : *found;
@@ -93,7 +100,8 @@ class Importer {
   void report(const std::string& key, const char* action, const std::string& option, const std::string& note) {
     done_.insert(key);
     if (!json_.contains(key)) return;
-    const std::string value = is_secret_option(key) && !is_dropped(get(key)) ? "[hidden]" : json_text(get(key));
+    const std::string value =
+        is_secret_option(key) && !is_dropped(get(key)) ? "[hidden]" : without_secrets(json_text(get(key)));
     source_.report.push_back({key, value, action, option, note});
   }
 
@@ -108,7 +116,8 @@ class Importer {
     }
   }
 
-  // Files hold what the user saw; a key that is missing stands for the GUI's own default.
+  // Files hold what the user saw; a key that is missing stands for the GUI's
+  // own default.
   void add_defaults() {
     if (!json_.contains("LoRA_type")) return;
     std::string names;
@@ -249,7 +258,8 @@ class Importer {
            is_wanted ? "written to a file in the run record" : "no interval of previews is set");
   }
 
-  // The GUI's old default of 1 is finer than latents are; later versions refuse it.
+  // The GUI's old default of 1 is finer than latents are; later versions refuse
+  // it.
   void read_bucket_steps() {
     constexpr int64_t kStep = 64;
     const double steps = number("bucket_reso_steps");
@@ -265,7 +275,10 @@ class Importer {
     const bool is_off = is_dropped(value) || value == "none";
     report("xformers", is_off ? "unset" : "ignored", "",
            is_off ? "" : "the fastest attention for the device is chosen by itself");
-    if (!is_off) source_.notices.push_back("xformers: the fastest attention for the device is chosen by itself.");
+    if (!is_off)
+      source_.notices.push_back(
+          "xformers: the fastest attention for the "
+          "device is chosen by itself.");
   }
 
   // The GUI's own arithmetic: pictures times repeats, in whole batches.
@@ -280,7 +293,8 @@ class Importer {
     if (steps == 0) return;
     give("max_train_steps", steps);
     source_.notices.push_back("max_train_steps is 0 in " + name_ + ": " + std::to_string(steps) +
-                              " steps, as the GUI counts them from pictures, repeats, batch size and epochs.");
+                              " steps, as the GUI counts them from pictures, "
+                              "repeats, batch size and epochs.");
   }
 
   // ---- single keys ----
@@ -294,9 +308,9 @@ class Importer {
     if (is_kohya_network_key(key))
       return report(key, is_dropped(value) ? "unset" : "ignored", "", "a setting of LoRA networks");
     if (key == "log_with" && !is_dropped(value) && value != "tensorboard") {
-      source_.notices.push_back(
-          "log_with = " + json_text(value) +
-          " is not supported yet (tracking); TensorBoard files are written if logging_dir is given.");
+      source_.notices.push_back("log_with = " + json_text(value) +
+                                " is not supported yet (tracking); TensorBoard "
+                                "files are written if logging_dir is given.");
       return report(key, "later", "", "not supported yet (tracking)");
     }
     if (key == "lr_scheduler_num_cycles" && is_dropped(value) && number("epoch") > 0) {
@@ -329,6 +343,7 @@ class Importer {
     const PlannedOption* planned = find_planned(key);
     if (planned == nullptr) {
       report(key, "unknown", "", "no such option");
+      if (++unknown_count_ > kMostProblems) return;
       source_.notices.push_back(name_ + ": " + key + " is left out: " + unknown_option_text(schema_, key));
       return;
     }
@@ -346,7 +361,8 @@ class Importer {
                                                     : "not supported yet (" + std::string(planned->why) + ")");
   }
 
-  // The GUI's tabs hold settings of families and methods that are not chosen; it forwards them only with their switch.
+  // The GUI's tabs hold settings of families and methods that are not chosen;
+  // it forwards them only with their switch.
   std::string elsewhere(const PlannedOption& planned) const {
     const std::string part(planned.why);
     const std::map<std::string, std::string> switches = {{"flux", "flux1_checkbox"},
@@ -388,6 +404,7 @@ class Importer {
   const std::string name_;
   Source& source_;
   Problems& problems_;
+  size_t unknown_count_ = 0;
   std::set<std::string> done_;
   std::set<std::string> added_;
 };
@@ -398,9 +415,9 @@ void read_kohya_json(const Schema& schema, const std::string& text, const std::s
                      Problems& problems) {
   ordered_json json;
   if (const auto fault = base::read_json_tree(text, json, {.keys = kMaxConfigKeys})) {
-    throw base::Error(base::ErrorCode::Config,
-                      name + ": " + fault->reason + (fault->byte ? " near byte " + std::to_string(*fault->byte) : "") +
-                          (fault->byte ? escape_hint(line_at(text, *fault->byte)) : ""));
+    throw base::Error(base::ErrorCode::Config, name + ": " + fault->reason +
+                                                   (fault->byte ? " near byte " + std::to_string(*fault->byte) : "") +
+                                                   (fault->byte ? escape_hint(line_at(text, *fault->byte)) : ""));
   }
   if (!json.is_object()) throw base::Error(base::ErrorCode::Config, name + ": expected one JSON object");
   source.is_gui_file = true;

@@ -1,6 +1,7 @@
 #include "cinnabar/schema/problem.h"
 
 #include "cinnabar/base/utf8.h"
+#include "cinnabar/schema/secrets.h"
 
 #include <algorithm>
 #include <set>
@@ -20,14 +21,16 @@ std::string to_string(const Problem& problem) {
   };
   // Both may come from a file: of any length, and with anything in them.
   append(base::shown_text(problem.option, kShownBytes), ": ");
-  append(base::shown_text(problem.found, kShownBytes), problem.option.empty() ? ": " : " = ");
+  const std::string found = is_secret_option(problem.option) && !problem.found.empty() ? std::string(kHidden)
+                                                                                       : without_secrets(problem.found);
+  append(base::shown_text(found, kShownBytes), problem.option.empty() ? ": " : " = ");
   append(problem.message, ": ");
   return text;
 }
 
 void Problems::raise() const {
   if (list_.empty()) return;
-  constexpr size_t kMostShown = 200;
+  constexpr size_t kMostShown = kMostProblems;
   std::vector<std::string> lines;
   std::set<std::string> seen;
   for (const Problem& problem : list_) {

@@ -18,10 +18,15 @@ struct Problem {
 // "train.toml:12: network_dim = abc: expected a whole number"
 std::string to_string(const Problem& problem);
 
+// What raise() shows at most; the rest is counted.
+inline constexpr size_t kMostProblems = 40;
+
 class Problems {
  public:
   void add(Problem problem) { list_.push_back(std::move(problem)); }
   bool empty() const { return list_.empty(); }
+  // Enough to fill a message: further ones need no costly search for what was meant.
+  bool is_full() const { return list_.size() >= kMostProblems; }
   const std::vector<Problem>& list() const { return list_; }
   // Throws one Error{Config} with a line a problem; does nothing when there is none.
   void raise() const;

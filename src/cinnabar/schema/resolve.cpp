@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/text_match.h"
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/key_values.h"
@@ -92,6 +93,7 @@ class Checker {
     std::error_code error;
     const auto status = std::filesystem::status(text, error);
     const bool is_folder = std::filesystem::is_directory(status);
+    if (error && status.type() == std::filesystem::file_type::none) return add(option.name, base::why_no_file(text));
     if (!std::filesystem::exists(status)) {
       const char* wanted = option.path == PathKind::Folder ? "a folder"
                            : option.path == PathKind::File ? "a file"
@@ -102,9 +104,11 @@ class Checker {
       if (option.accepts_embedded) message += ", or embedded";
       add(option.name, message);
     } else if (option.path == PathKind::Folder && !is_folder) {
-      add(option.name, "this is a file; expected a folder");
-    } else if (option.path == PathKind::File && is_folder) {
-      add(option.name, "this is a folder; expected a file");
+      add(option.name, status.type() == std::filesystem::file_type::regular
+                           ? "this is a file; expected a folder"
+                           : "this is " + base::kind_of(text) + "; expected a folder");
+    } else if (option.path == PathKind::File || (option.path == PathKind::FileOrFolder && !is_folder)) {
+      if (const std::string why = base::why_no_file(text); !why.empty()) add(option.name, why);
     }
   }
 
@@ -165,7 +169,8 @@ Config resolve(const Schema& schema, const std::string& command, const std::vect
     if (found != given.end()) config.origins[option.name] = found->second.where;
     const Value& value = found == given.end() ? option.fallback : found->second.value;
     if (value.index() != 0) config.values.set(option.name, value);
-    // A file that the user names counts over a text that a configuration brings.
+    // A file that the user names counts over a text that a configuration
+    // brings.
     if (found != given.end()) config.attachments.erase(option.name);
   }
   check_planned(merge(sources, &Source::planned), has_gui_file, config, problems);

@@ -9,6 +9,7 @@
 #include "cinnabar/schema/option.h"
 #include "cinnabar/schema/problem.h"
 #include "cinnabar/schema/schema.h"
+#include "cinnabar/schema/secrets.h"
 
 namespace cinnabar::schema {
 
@@ -59,7 +60,5 @@ inline constexpr size_t kMaxConfigKeys = 4000;
 
 // The error text for an unknown name, with the nearest known one.
 std::string unknown_option_text(const Schema& schema, const std::string& name);
-// Planned options and values that must not be shown: tokens and keys.
-bool is_secret_option(const std::string& name);
 
 }  // namespace cinnabar::schema

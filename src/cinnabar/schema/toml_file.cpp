@@ -13,12 +13,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Keys that the kohya_ss GUI writes into its TOML files and that no script of the reference reads.
+// Keys that the kohya_ss GUI writes into its TOML files and that no script of
+// the reference reads.
 bool is_gui_leftover(const std::string& key) {
   return key == "epoch" || key == "noise_offset_type" || key == "train_inpainting";
 }
 
-// Dates and deeper tables become null inside a list and fail later with the option's own message.
+// Dates and deeper tables become null inside a list and fail later with the
+// option's own message.
 ordered_json to_json(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* whole = node.as_integer()) return whole->get();
@@ -63,9 +65,11 @@ class Reader {
     } else if (find_planned(key) != nullptr) {
       if (!is_gui_leftover(key) || shown != "false") source_.planned[key] = {shown, where, shown};
     } else if (key == "datasets" || key == "general") {
-      problems_.add({where, key, "", "this describes a data set, not a run: a file of that kind is what dataset_config takes"});
+      problems_.add({where, key, "",
+                     "this describes a data set, not a run: a file of that "
+                     "kind is what dataset_config takes"});
     } else if (!is_gui_leftover(key)) {
-      problems_.add({where, key, shown, unknown_option_text(schema_, key)});
+      problems_.add({where, key, shown, problems_.is_full() ? "unknown option" : unknown_option_text(schema_, key)});
     }
   }
 
@@ -90,7 +94,9 @@ void read_toml(const Schema& schema, const std::string& text, const std::string&
   }
   const bool is_dataset = table.contains("datasets") && table["datasets"].is_array_of_tables();
   if (is_dataset) {
-    problems.add({name, "", "", "this describes a data set, not a run: a file of that kind is what dataset_config takes"});
+    problems.add({name, "", "",
+                  "this describes a data set, not a run: a file of that kind "
+                  "is what dataset_config takes"});
     return;
   }
   Reader(schema, name, source, problems).read(table, false);
