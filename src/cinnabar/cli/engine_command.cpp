@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/path_kind.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/event_view.h"
 #include "cinnabar/jobs/engine.h"
 #include "cinnabar/jobs/run.h"
@@ -23,12 +25,12 @@ int write_config_file(const schema::Schema& schema, const schema::Config& config
   if (path.empty())
     throw base::Error(base::ErrorCode::Config, "output_config: give the file to write as --config_file FILE");
   if (!path.has_extension()) path += ".toml";
-  if (std::filesystem::exists(path)) {
-    throw base::Error(base::ErrorCode::Config,
-                      "output_config: " + path.string() + " exists already; name another file or remove it");
+  if (const std::string kind = base::kind_of(path); !kind.empty()) {
+    throw base::Error(base::ErrorCode::Config, "output_config: " + path.string() + " exists already (" + kind +
+                                                   "); name another file or remove it");
   }
   base::write_file(path, schema::config_toml(schema, config));
-  std::cout << "saved " << path.string() << "\n";
+  std::cout << "saved " << base::printable_text(path.string()) << "\n";
   return 0;
 }
 
@@ -40,22 +42,23 @@ int run_config(const schema::Schema& schema, const schema::Config& config, const
   for (const std::string& notice : config.notices) view.print("note: " + notice);
   const auto named = config.values.maybe_text("workspace");
   const std::filesystem::path workspace = named ? std::filesystem::path(*named) : jobs::default_workspace();
-  const jobs::RunHandlers handlers{
-      .event =
-          [&](const nlohmann::ordered_json& event) {
-            if (!is_json) return view.show(event);
-            std::cout << event.dump() << "\n" << std::flush;
-          },
-      .engine_line = [&](const std::string& line) { view.print(line); },
-      .interrupted =
-          [&](int count) {
-            view.print(count == 1 ? "Finishing the step and saving. Interrupt again to end at once."
-                                  : "Ending at once.");
-          }};
+  const jobs::RunHandlers handlers{.event =
+                                       [&](const nlohmann::ordered_json& event) {
+                                         if (!is_json) return view.show(event);
+                                         std::cout << event.dump() << "\n" << std::flush;
+                                       },
+                                   .engine_line = [&](const std::string& line) { view.print(line); },
+                                   .interrupted =
+                                       [&](int count) {
+                                         view.print(count == 1 ? "Finishing the step and saving. Interrupt "
+                                                                 "again to end at once."
+                                                               : "Ending at once.");
+                                       }};
   const jobs::RunOutcome outcome = jobs::run(schema, config, jobs::find_engine(), workspace, handlers, parent);
   view.finish();
   if (!outcome.message.empty())
-    std::cerr << "cinnabar: " << outcome.message << "\nRecord of the run: " << outcome.record.string() << "\n";
+    std::cerr << "cinnabar: " << base::printable_text(outcome.message)
+              << "\nRecord of the run: " << base::printable_text(outcome.record.string()) << "\n";
   return outcome.exit_status;
 }
 

@@ -1,9 +1,14 @@
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/cli/version_text.h"
 #include "cinnabar/schema/describe.h"
@@ -43,8 +48,19 @@ int print_help(const std::string& name) {
 
 int fail(const base::Error& error) {
   std::cout.flush();
-  std::cerr << "cinnabar: " << error.message() << "\n";
+  std::cerr << "cinnabar: " << base::printable_text(error.message()) << "\n";
   return base::exit_status(error.code());
+}
+
+// A report that did not reach its file must not count as made.
+int checked_output(int status) {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout) return status;
+  const std::string reason = errno != 0 ? std::strerror(errno) : "a write failed";
+  std::cerr << "cinnabar: the output could not be written completely: " << reason
+            << "; free some space or write it elsewhere\n";
+  return status == 0 ? 1 : status;
 }
 
 base::Error unknown_command(const std::string& name) {
@@ -81,13 +97,19 @@ int dispatch(const std::vector<std::string>& arguments) {
 
 int run_program(const std::vector<std::string>& arguments) {
   try {
-    const int status = dispatch(arguments);
-    std::cout.flush();
-    return status;
+    return checked_output(dispatch(arguments));
   } catch (const base::Error& error) {
     return fail(error);
   } catch (const std::bad_alloc&) {
     return fail({base::ErrorCode::OutOfMemory, "out of memory"});
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail({base::ErrorCode::Io, error.path1().string() + ": " + error.code().message() + "; check the path"});
+  } catch (const std::system_error& error) {
+    const bool is_shortage = error.code() == std::errc::resource_unavailable_try_again ||
+                             error.code() == std::errc::not_enough_memory;
+    return fail({is_shortage ? base::ErrorCode::OutOfMemory : base::ErrorCode::Io,
+                 "the system refused: " + error.code().message() +
+                     (is_shortage ? "; free memory or raise the limits (ulimit -v, -u)" : "")});
   } catch (const std::exception& error) {
     return fail({base::ErrorCode::Internal, std::string("internal error: ") + error.what() + "; please report it"});
   }

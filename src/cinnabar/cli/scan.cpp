@@ -1,5 +1,6 @@
 #include <iostream>
 
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/data/described_data.h"
 #include "cinnabar/data/health_report.h"
@@ -12,7 +13,8 @@ namespace cinnabar::cli {
 
 namespace {
 
-// What help shows. All options of training are taken, so that a configuration of a run can be scanned as it is.
+// What help shows. All options of training are taken, so that a configuration
+// of a run can be scanned as it is.
 schema::Schema shown_options() {
   schema::Schema shown({schema::dataset_options(), schema::picture_options(), schema::caption_options()});
   const schema::Schema all = schema::train_schema();
@@ -28,7 +30,7 @@ void print(const std::vector<data::Dataset>& datasets) {
     const char* label = line.severity == data::Severity::Error     ? "error: "
                         : line.severity == data::Severity::Warning ? "warning: "
                                                                    : "";
-    std::cout << label << line.text << "\n";
+    std::cout << label << base::printable_text(line.text) << "\n";
   }
   std::cout << data::summary_text(data::health_counts(datasets)) << "\n";
 }
@@ -41,20 +43,20 @@ int run(const std::vector<std::string>& words) {
   if (config.values.flag("json")) {
     std::cout << data::health_json(datasets);
   } else {
-    for (const std::string& notice : config.notices) std::cout << "note: " << notice << "\n";
-    for (const std::string& notice : description.notices) std::cout << "note: " << notice << "\n";
+    for (const std::string& notice : config.notices) std::cout << "note: " << base::printable_text(notice) << "\n";
+    for (const std::string& notice : description.notices) std::cout << "note: " << base::printable_text(notice) << "\n";
     print(datasets);
   }
   const data::HealthCounts counts = data::health_counts(datasets);
   return counts.blocking > 0 || (config.values.flag("strict") && counts.left_out > 0) ? 1 : 0;
 }
 
-CINNABAR_REGISTER_COMMAND(scan,
-                          {.help = "Looks for faults in the pictures and captions of a data set, without training.",
-                           .usage = "[CONFIG] [--OPTION VALUE ...]",
-                           .order = 35,
-                           .schema = shown_options,
-                           .run = run});
+CINNABAR_REGISTER_COMMAND(scan, {.help = "Looks for faults in the pictures and "
+                                         "captions of a data set, without training.",
+                                 .usage = "[CONFIG] [--OPTION VALUE ...]",
+                                 .order = 35,
+                                 .schema = shown_options,
+                                 .run = run});
 
 }  // namespace
 

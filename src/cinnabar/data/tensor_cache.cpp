@@ -7,6 +7,7 @@
 #include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/formats/safetensors_writer.h"
 
 namespace cinnabar::data {
@@ -27,7 +28,7 @@ TensorCache::TensorCache(std::filesystem::path folder, std::string kind)
     : folder_(std::move(folder)), kind_(std::move(kind)) {
   if (folder_.empty()) return;
   if (!base::make_folders(folder_)) {
-    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    const bool is_full = base::is_no_space(errno);
     throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
                       "cannot make the cache folder " + folder_.string() + ": " + std::strerror(errno) +
                           "; choose another folder, or cache in memory (--cache_latents)");

@@ -10,6 +10,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/path_kind.h"
 
 namespace cinnabar::formats {
 
@@ -92,7 +93,7 @@ std::string masked_crc(std::string_view text) {
 }
 
 [[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
-  const bool is_full = error == ENOSPC || error == EDQUOT;
+  const bool is_full = base::is_no_space(error);
   throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
                     "cannot " + std::string(what) + " " + path.string() + ": " + std::strerror(error));
 }

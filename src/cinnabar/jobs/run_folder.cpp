@@ -12,6 +12,7 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/schema/config_text.h"
 
 namespace cinnabar::jobs {
@@ -41,7 +42,7 @@ std::string folder_name(const std::string& name) {
 }
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
-  const bool is_full = error == ENOSPC || error == EDQUOT;
+  const bool is_full = base::is_no_space(error);
   throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
                     std::string(what) + " " + path.string() + ": " + std::strerror(error) +
                         (is_full ? "; free some space" : "") + ", or give --workspace FOLDER");

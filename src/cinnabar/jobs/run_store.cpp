@@ -5,6 +5,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/jobs/run_intake.h"
 #include "cinnabar/jobs/run_record.h"
@@ -234,7 +235,7 @@ RunRow RunStore::find(const std::string& key, SeveralFit several) {
     if (key.size() >= 4 && key.size() <= row.id.size()) names.push_back(row.id.substr(0, key.size()));
   }
   const std::string near = base::nearest_name(key, names);
-  throw base::Error(base::ErrorCode::Usage, "no run \"" + key + "\" in " + workspace_.string() +
+  throw base::Error(base::ErrorCode::Usage, "no run \"" + base::shown_text(key, 120) + "\" in " + workspace_.string() +
                                                 (near.empty() ? "" : "; did you mean " + near + "?") +
                                                 " \"cinnabar runs list\" shows all of them");
 }

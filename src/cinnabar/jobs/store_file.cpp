@@ -10,6 +10,7 @@
 #include <ctime>
 #include <thread>
 
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/process.h"
 #include "cinnabar/jobs/store_schema.h"
 
@@ -58,7 +59,7 @@ std::string time_text() {
 void ensure_file(const fs::path& path) {
   const base::Descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made.is_open() && errno != EEXIST) {
-    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    const bool is_full = base::is_no_space(errno);
     throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
                       "cannot make " + path.string() + ": " + std::strerror(errno));
   }

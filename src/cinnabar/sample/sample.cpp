@@ -15,6 +15,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/resources.h"
 #include "cinnabar/base/sha256.h"
 #include "cinnabar/data/png_writer.h"
@@ -125,7 +126,7 @@ class Output {
         with_grid_(values.flag("grid")),
         columns_(values.maybe_integer("images_per_prompt").value_or(1)) {
     if (!base::make_folders(folder_)) {
-      const bool is_full = errno == ENOSPC || errno == EDQUOT;
+      const bool is_full = base::is_no_space(errno);
       throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
                         folder_.string() + ": the output folder cannot be made: " + std::strerror(errno) +
                             "; name another one with --output_dir");
