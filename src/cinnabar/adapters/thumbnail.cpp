@@ -1,9 +1,12 @@
 #include "cinnabar/adapters/thumbnail.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/utf8.h"
 
 namespace cinnabar::adapters {
 
@@ -35,10 +38,32 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
+// Programs that show the file put this text into a page: nothing but a picture may come with it.
+std::string checked_url(const std::string& url) {
+  const auto fail = [&](const std::string& what) {
+    throw base::Error(base::ErrorCode::Config,
+                      "metadata_thumbnail = " + base::shown_text(url, 60) + ": " + what +
+                          "; give a picture file, or data:image/png;base64,... (png, jpeg or webp)");
+  };
+  size_t start = 0;
+  for (const char* type : {"png", "jpeg", "webp"}) {
+    const std::string begin = std::string("data:image/") + type + ";base64,";
+    if (url.starts_with(begin)) start = begin.size();
+  }
+  if (start == 0) fail("this is no data URL of a picture");
+  const bool is_base64 = std::all_of(url.begin() + static_cast<std::ptrdiff_t>(start), url.end(), [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/' ||
+           c == '=';
+  });
+  if (!is_base64 || start == url.size()) fail("what follows \"base64,\" is not base64");
+  if (url.size() - start > kMostBytes / 3 * 4 + 4) fail("has more than " + std::to_string(kMostBytes) + " bytes");
+  return url;
+}
+
 }  // namespace
 
 std::string thumbnail_url(const std::string& given) {
-  if (given.starts_with("data:")) return given;
+  if (given.starts_with("data:")) return checked_url(given);
   const std::string bytes = base::read_file(given);
   const std::string type = media_type(bytes);
   if (type.empty()) {
