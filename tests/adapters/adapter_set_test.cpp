@@ -336,3 +336,37 @@ TEST_CASE("a_file_for_another_family_is_refused") {
   CHECK_THROWS_WITH_AS(AdapterSet::from_file(targets, *formats::Checkpoint::open(folder.path / "a.safetensors")),
                        doctest::Contains("fits a layer of this model"), base::Error);
 }
+
+TEST_CASE("parts_of_a_layer_that_its_adapter_does_not_know_are_reported") {
+  const TemporaryFolder folder;
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {});
+  auto tensors = set.file_tensors(std::nullopt);
+  tensors.emplace_back("lora_unet_mid_to_q.dora_scale", at::ones({6, 1}));
+  AdapterSet::write_file(folder.path / "dora.safetensors", tensors, {});
+  const LoadReport report = set.load(*formats::Checkpoint::open(folder.path / "dora.safetensors"));
+  CHECK(report.loaded == 2);
+  CHECK(report.unmatched == std::vector<std::string>{"lora_unet_mid_to_q.dora_scale"});
+
+  AdapterSet::write_file(folder.path / "full.safetensors", {{"lora_unet_mid_to_q.diff", at::ones({6, 8})}}, {});
+  const LoadReport full = set.load(*formats::Checkpoint::open(folder.path / "full.safetensors"));
+  CHECK(full.loaded == 0);
+  CHECK(full.unmatched == std::vector<std::string>{"lora_unet_mid_to_q.diff"});
+}
+
+TEST_CASE("faults_of_a_layer_name_file_and_tensor") {
+  const TemporaryFolder folder;
+  TinyModel model;
+  AdapterSet set("lora", model.targets(), {});
+  auto tensors = set.file_tensors(std::nullopt);
+  for (auto& [name, value] : tensors) {
+    if (name == "lora_unet_mid_to_q.alpha") value = at::ones({3});
+  }
+  AdapterSet::write_file(folder.path / "alpha.safetensors", tensors, {});
+  const auto file = formats::Checkpoint::open(folder.path / "alpha.safetensors");
+  const auto message = doctest::Contains(
+      "alpha.safetensors: adapter tensor lora_unet_mid_to_q.alpha has shape [3] in the file, expected a single number");
+  CHECK_THROWS_WITH_AS(set.load(*file), message, base::Error);
+  TinyModel other;
+  CHECK_THROWS_WITH_AS(AdapterSet::from_file(other.targets(), *file), message, base::Error);
+}

@@ -67,6 +67,16 @@ const AdapterFactory* factory_for(const AdapterTensors& tensors) {
   return nullptr;
 }
 
+// What `work` throws about a layer, with the file's name before it.
+template <class Work>
+auto naming_file(const formats::Checkpoint& file, const Work& work) {
+  try {
+    return work();
+  } catch (const base::Error& error) {
+    throw base::Error(error.code(), file.path().string() + ": " + error.message(), error.context());
+  }
+}
+
 }  // namespace
 
 AdapterSet::AdapterSet() : context_(std::make_shared<StepContext>()) {}
@@ -95,7 +105,8 @@ std::unique_ptr<AdapterSet> AdapterSet::from_file(const std::vector<models::Adap
   LoadReport seen;
   LayerNames names;
   for (const models::AdapterTarget& target : targets) add_names(target, names);
-  const std::map<std::string, AdapterTensors> layers = read_layers(file, names, seen.unmatched);
+  const std::map<std::string, AdapterTensors> layers =
+      naming_file(file, [&] { return read_layers(file, names, seen.unmatched); });
   for (const models::AdapterTarget& target : targets) {
     const auto found = layers.find(target.name);
     if (found == layers.end() || !is_trained(target, options)) continue;
@@ -105,8 +116,8 @@ std::unique_ptr<AdapterSet> AdapterSet::from_file(const std::vector<models::Adap
       continue;
     }
     set->kind_ = factory->kind;
-    set->attach(target, factory->restore({target.name, target.is_extended, *target.layer, set->options_, set->context_},
-                                         found->second));
+    const LayerRequest request{target.name, target.is_extended, *target.layer, set->options_, set->context_};
+    set->attach(target, naming_file(file, [&] { return factory->restore(request, found->second); }));
   }
   seen.loaded = set->items_.size();
   if (set->items_.empty()) {
@@ -241,14 +252,26 @@ LoadReport AdapterSet::load(const formats::Checkpoint& file) {
   LoadReport report;
   LayerNames names;
   for (const Item& item : items_) add_names(item.target, names);
-  std::map<std::string, AdapterTensors> layers = read_layers(file, names, report.unmatched);
+  const std::map<std::string, AdapterTensors> layers =
+      naming_file(file, [&] { return read_layers(file, names, report.unmatched); });
   for (Item& item : items_) {
     const auto found = layers.find(item.target.name);
     if (found == layers.end()) {
       report.missing.push_back(item.target.name);
       continue;
     }
-    item.adapter->load(found->second);
+    std::set<std::string> known{"alpha"};
+    for (const auto& [suffix, value] : item.adapter->file_tensors()) known.insert(suffix);
+    for (const auto& [suffix, value] : found->second) {
+      if (!known.contains(suffix)) report.unmatched.push_back(item.target.name + "." + suffix);
+    }
+    // A layer of which nothing is known is one that the file lacks.
+    if (std::none_of(found->second.begin(), found->second.end(),
+                     [&](const auto& one) { return one.first != "alpha" && known.contains(one.first); })) {
+      report.missing.push_back(item.target.name);
+      continue;
+    }
+    naming_file(file, [&] { item.adapter->load(found->second); });
     ++report.loaded;
   }
   return report;

@@ -172,6 +172,11 @@ class LoRA : public LayerAdapter {
     copy(tensors, kDown, down_);
     copy(tensors, kUp, up_);
     const auto alpha = tensors.find(kAlpha);
+    if (alpha != tensors.end() && alpha->second.numel() != 1) {
+      throw base::Error(base::ErrorCode::Format, "adapter tensor " + name_ + "." + kAlpha + " has shape " +
+                                                     c10::str(alpha->second.sizes()) +
+                                                     " in the file, expected a single number");
+    }
     alpha_ = alpha != tensors.end() ? alpha->second.detach().cpu().reshape({})
                                     : alpha_scalar({static_cast<double>(down_.size(0)), true});
     scale_ = alpha_.to(at::kDouble).item<double>() / static_cast<double>(down_.size(0));
