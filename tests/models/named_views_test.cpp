@@ -94,4 +94,12 @@ TEST_CASE("at most ten problems are listed, all are counted") {
   CHECK(message.find("layer11") == std::string::npos);
 }
 
+TEST_CASE("whole numbers where weights are expected are refused by name") {
+  nn::Linear linear(2, 3);
+  File file = file_of(linear);
+  file.tensors["m.weight"] = at::ones({3, 2}, at::kShort);
+  CHECK(message_of(linear, file).find("type: m.weight holds whole numbers (I16), expected floating-point numbers") !=
+        std::string::npos);
+}
+
 }  // namespace cinnabar::models

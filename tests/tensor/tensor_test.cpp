@@ -2,10 +2,14 @@
 #include <ATen/Parallel.h>
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "cinnabar/base/error.h"
 #include "cinnabar/tensor/convert.h"
 #include "cinnabar/tensor/dtype.h"
 #include "cinnabar/tensor/fill.h"
+#include "cinnabar/tensor/finite_file.h"
 
 namespace cinnabar::tensor {
 
@@ -79,6 +83,23 @@ TEST_CASE("fills of 16-bit tensors round the same draws") {
   fill_normal(single, a);
   fill_normal(half, b);
   CHECK(at::equal(single.to(at::kBFloat16), half));
+}
+
+TEST_CASE("values that are no numbers are found in every floating type") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const at::ScalarType dtype :
+       {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kFloat8_e4m3fn, at::kFloat8_e5m2}) {
+    CAPTURE(c10::toString(dtype));
+    const at::Tensor fine = at::tensor({-1.5F, 0.0F, 240.0F, 0.002F}).to(dtype);
+    CHECK(is_finite(view_of(fine)));
+    for (const float bad : {std::nanf(""), -kInfinity}) {
+      const bool has_infinity = dtype != at::kFloat8_e4m3fn;
+      if (!std::isnan(bad) && !has_infinity) continue;
+      const at::Tensor poisoned = at::tensor({1.0F, 2.0F, bad}).to(dtype);
+      CHECK_FALSE(is_finite(view_of(poisoned)));
+    }
+  }
+  CHECK(is_finite(view_of(at::full({3}, -1, at::kLong))));
 }
 
 }  // namespace cinnabar::tensor

@@ -31,6 +31,7 @@ std::vector<OptionEffect> model_rows() {
        P::Weights,
        {},
        {"--pretrained_model_name_or_path", "xl.safetensors", "--max_train_steps", "1"}},
+      {"allow_nonfinite", P::Elsewhere, {"tests/e2e/damaged_models_test.cpp"}},
       {"clip_skip", P::Weights, {"2"}},
       {"max_token_length", P::Weights, {"150"}},
       {"mixed_precision", P::Weights, {"bf16"}},

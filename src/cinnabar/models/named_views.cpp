@@ -5,6 +5,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/text_match.h"
 #include "cinnabar/tensor/convert.h"
+#include "cinnabar/tensor/finite_file.h"
 
 namespace cinnabar::models {
 
@@ -116,6 +117,9 @@ void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, 
         problems.add("missing: " + full + (near.empty() ? "" : " (the file has " + near + ")"));
       } else if (without_trailing_ones(found->second.shape) != without_trailing_ones(value.sizes())) {
         problems.add("shape: " + full + " is " + to_text(found->second.shape) + ", expected " + to_text(value.sizes()));
+      } else if (!tensor::is_floating(found->second.dtype)) {
+        problems.add("type: " + full + " holds whole numbers (" + std::string(formats::to_string(found->second.dtype)) +
+                     "), expected floating-point numbers");
       }
     });
   }

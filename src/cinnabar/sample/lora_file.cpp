@@ -6,6 +6,7 @@
 
 #include "cinnabar/formats/adapter_hashes.h"
 #include "cinnabar/formats/checkpoint.h"
+#include "cinnabar/tensor/finite_file.h"
 
 namespace cinnabar::sample {
 
@@ -39,6 +40,17 @@ void warn_of_unmatched(const std::string& name, const std::vector<std::string>& 
                  (keys.size() > kShownKeys ? ", ..." : ""));
 }
 
+base::Error missing_lora(const LoraWord& word) {
+  const std::string text = word.path.string();
+  const size_t colon = text.rfind(':');
+  std::error_code error;
+  if (colon != std::string::npos && std::filesystem::exists(text.substr(0, colon), error)) {
+    return {base::ErrorCode::Config, "lora = " + text + ": the weight after the colon is \"" + text.substr(colon + 1) +
+                                         "\"; expected a number, as in " + text.substr(0, colon) + ":0.8"};
+  }
+  return {base::ErrorCode::Config, "lora = " + text + ": no such file; check the path of the LoRA"};
+}
+
 }  // namespace
 
 LoraWord parse_lora_word(const std::string& word) {
@@ -49,8 +61,12 @@ LoraWord parse_lora_word(const std::string& word) {
   return {.path = word.substr(0, colon), .weight = *weight};
 }
 
-LoadedLora load_lora(models::DiffusionModel& model, const LoraWord& word, base::EventSink& events) {
+LoadedLora load_lora(models::DiffusionModel& model, const LoraWord& word, base::EventSink& events,
+                     bool is_nonfinite_allowed) {
+  std::error_code error;
+  if (!std::filesystem::exists(word.path, error)) throw missing_lora(word);
   const std::unique_ptr<formats::Checkpoint> file = formats::Checkpoint::open(word.path);
+  tensor::check_finite_file(*file, is_nonfinite_allowed, events);
   adapters::LoadReport report;
   LoadedLora result{.adapters = adapters::AdapterSet::from_file(model.adapter_targets(), *file, {}, &report),
                     .use = {.name = word.path.stem().string(), .weight = word.weight, .hash = hash_of(*file)}};

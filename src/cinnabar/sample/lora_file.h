@@ -28,6 +28,7 @@ struct LoadedLora {
 
 // Attaches the file's adapters at their weight. Keys that fit no layer become a warning. Throws Error{Io} or
 // Error{Format}. The model must outlive the result.
-LoadedLora load_lora(models::DiffusionModel& model, const LoraWord& word, base::EventSink& events);
+LoadedLora load_lora(models::DiffusionModel& model, const LoraWord& word, base::EventSink& events,
+                     bool is_nonfinite_allowed = false);
 
 }  // namespace cinnabar::sample

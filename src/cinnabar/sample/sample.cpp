@@ -28,6 +28,7 @@
 #include "cinnabar/sample/prompt_file.h"
 #include "cinnabar/tensor/device.h"
 #include "cinnabar/tensor/dtype.h"
+#include "cinnabar/tensor/finite_file.h"
 
 namespace cinnabar::sample {
 
@@ -45,6 +46,10 @@ std::unique_ptr<models::DiffusionModel> load_model(const std::string& path, cons
   if (values.flag("v_parameterization")) options.v_parameterization = true;
   options.has_sdscripts_projection = values.flag("sdscripts_text_projection");
   std::unique_ptr<models::DiffusionModel> model = models::load_model(path, options);
+  const bool is_nonfinite_allowed = values.flag("allow_nonfinite");
+  tensor::check_finite_file(*formats::Checkpoint::open(path), is_nonfinite_allowed, events);
+  if (!options.vae_path.empty())
+    tensor::check_finite_file(*formats::Checkpoint::open(options.vae_path), is_nonfinite_allowed, events);
   for (const std::string& note : model->info().notes) events.log(note);
   return model;
 }
@@ -196,7 +201,7 @@ void run(const schema::Values& values, base::EventSink& events, const std::atomi
                      .has_karras_sigmas = options.sampler.has_karras_sigmas};
   std::vector<LoadedLora> loras;
   for (const std::string& word : values.texts("lora")) {
-    loras.push_back(load_lora(*model, parse_lora_word(word), events));
+    loras.push_back(load_lora(*model, parse_lora_word(word), events, values.flag("allow_nonfinite")));
     facts.loras.push_back(loras.back().use);
   }
 

@@ -46,6 +46,14 @@ std::vector<Option> model_options() {
        .label = "Text projection of sd-scripts",
        .help = "SDXL single files: uses the projection of pooled text as sd-scripts does, transposed against what "
                "open_clip stored and image programs use. For comparison with models trained there."},
+      {.name = "allow_nonfinite",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Expert,
+       .label = "Allow NaN in files",
+       .help = "Goes on, with a warning, with base models and adapter files that hold NaN or infinite values. Without "
+               "it they are refused, since what is trained on them is worthless."},
       {.name = "clip_skip",
        .type = Type::Int,
        .range = {{1, 12}},

@@ -10,6 +10,7 @@
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/tensor/device.h"
 #include "cinnabar/tensor/dtype.h"
+#include "cinnabar/tensor/finite_file.h"
 #include "cinnabar/train/family_checks.h"
 
 namespace cinnabar::train {
@@ -77,6 +78,10 @@ LoadedModel load_run_model(const schema::Values& values, base::EventSink& events
   options.has_sdscripts_projection = values.flag("sdscripts_text_projection");
   events.phase("Loading the model");
   loaded.model = models::load_model(path, options);
+  const bool is_nonfinite_allowed = values.flag("allow_nonfinite");
+  tensor::check_finite_file(*formats::Checkpoint::open(path), is_nonfinite_allowed, events);
+  if (!options.vae_path.empty())
+    tensor::check_finite_file(*formats::Checkpoint::open(options.vae_path), is_nonfinite_allowed, events);
   for (const std::string& note : loaded.model->info().notes) events.log(note);
   check_family_options(values, loaded.model->info(), events);
   for (const models::ModelPart& part : loaded.model->parts()) part.module->requires_grad(false);

@@ -6,6 +6,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/sha256.h"
+#include "cinnabar/tensor/finite_file.h"
 
 namespace cinnabar::train {
 
@@ -65,6 +66,7 @@ void merge_base_weights(const schema::Values& values, LoadedModel& base, base::E
   for (size_t i = 0; i < paths.size(); ++i) {
     const double multiplier = i < multipliers.size() ? multipliers[i] : 1.0;
     const auto file = formats::Checkpoint::open(paths[i]);
+    tensor::check_finite_file(*file, values.flag("allow_nonfinite"), events);
     adapters::LoadReport report;
     const auto set = adapters::AdapterSet::from_file(base.model->adapter_targets(), *file, {}, &report);
     report_keys(paths[i], report.unmatched, "fit no layer of this model and are not merged", events);
@@ -85,6 +87,7 @@ std::unique_ptr<adapters::AdapterSet> make_network(const schema::Values& values,
   std::unique_ptr<adapters::AdapterSet> set;
   if (path && values.flag("dim_from_weights")) {
     const auto file = formats::Checkpoint::open(*path);
+    tensor::check_finite_file(*file, values.flag("allow_nonfinite"), events);
     adapters::LoadReport report;
     set = adapters::AdapterSet::from_file(targets, *file, options, &report);
     file->check();
@@ -94,6 +97,7 @@ std::unique_ptr<adapters::AdapterSet> make_network(const schema::Values& values,
     set = std::make_unique<adapters::AdapterSet>(values.text("network_module"), targets, options);
     if (path) {
       const auto file = formats::Checkpoint::open(*path);
+      tensor::check_finite_file(*file, values.flag("allow_nonfinite"), events);
       load_values(*set, *file, events);
       file->check();
     }
