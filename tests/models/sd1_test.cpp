@@ -87,6 +87,37 @@ TEST_CASE("side settings come before the rules") {
   CHECK(model->info().objective == Objective::Velocity);
 }
 
+TEST_CASE("side settings that no model can have are refused with what was found and expected") {
+  const auto message_of = [](const std::string& json) -> std::string {
+    const auto checkpoint = checkpoint_of(*small_model());
+    checkpoint->set_side_json(json);
+    try {
+      load_sd1(*checkpoint);
+    } catch (const base::Error& error) {
+      return error.message();
+    }
+    return "accepted";
+  };
+  const auto holds = [&](const std::string& json, const std::string& part) {
+    const std::string message = message_of(json);
+    CAPTURE(message);
+    CHECK(message.find(part) != std::string::npos);
+  };
+  holds(R"({"vae": {"scaling_factor": 0}})", "vae.scaling_factor = 0: expected a number from 0.001 to 1000");
+  holds(R"({"vae": {"scaling_factor": 1e300}})", "vae.scaling_factor = 1e+300: expected");
+  holds(R"({"text_encoder": {"num_layers_used": 99}})", "num_layers_used of the text encoder = 99: expected");
+  holds(R"({"text_encoder": {"num_heads": 5}})", "heads of the text encoder = 5: expected a divisor");
+  holds(R"({"text_encoder": {"eos_token_id": 50}})", "eos_token_id = 50: expected a token");
+  holds(R"({"unet": 5})", "unet = 5: expected an object with settings");
+  holds(R"({"unet": {"head_dim": 0}})", "width of the U-Net's heads = 0: expected a divisor");
+  holds(R"({"unet": {"head_counts_per_level": [2]}})", "head_counts_per_level = [2]: expected a whole number");
+  holds(R"({"unet": {"group_norm_groups": 3}})", "groups of the U-Net's normalisations = 3: expected a divisor");
+  holds(R"({"unet": {"nun_heads": 2}})", "unknown key unet.nun_heads; did you mean num_heads?");
+  holds(R"({"unet": {"num_heads": 18446744073709551615}})", "expected whole numbers");
+  // Image programs keep words of their own there.
+  holds(R"({"vae": "other.vae.pt", "description": "mine", "sd version": "SD1"})", "accepted");
+}
+
 TEST_CASE("prediction type: settings, then markers, then metadata; the user's word overrides and is noted") {
   const auto checkpoint = checkpoint_of(*small_model());
   checkpoint->set_metadata("modelspec.prediction_type", "v");

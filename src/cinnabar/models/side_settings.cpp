@@ -3,9 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/text_match.h"
 
 namespace cinnabar::models {
 
@@ -32,8 +37,77 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& file, const std::string& name, const nlohmann::json& found,
                          const std::string& expected) {
-  throw base::Error(base::ErrorCode::Format,
-                    "configuration of " + file + ": " + name + " = " + found.dump() + ": expected " + expected);
+  throw base::Error(base::ErrorCode::Format, "configuration of " + file + ": " + name + " = " +
+                                                 found.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                                                 ": expected " + expected);
+}
+
+bool is_number_that_fits(const nlohmann::json& value) {
+  constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  return value.is_number_integer() && !(value.is_number_unsigned() && value.get<uint64_t>() > kLargest);
+}
+
+constexpr std::array<const char*, 7> kSections{"unet",           "vae",       "text_encoder", "text_encoder_1",
+                                               "text_encoder_2", "scheduler", "model_index"};
+
+// Keys that are read, in any section.
+const std::vector<std::string>& known_keys() {
+  static const std::vector<std::string> keys{"unet",
+                                             "vae",
+                                             "text_encoder",
+                                             "text_encoder_2",
+                                             "scheduler",
+                                             "prediction_type",
+                                             "zero_terminal_snr",
+                                             "rescale_betas_zero_snr",
+                                             "num_heads",
+                                             "head_counts_per_level",
+                                             "num_attention_heads",
+                                             "attention_head_dim",
+                                             "head_dim",
+                                             "num_head_channels",
+                                             "group_norm_groups",
+                                             "norm_num_groups",
+                                             "scaling_factor",
+                                             "num_layers_used",
+                                             "hidden_act",
+                                             "layer_norm_eps",
+                                             "eos_token_id"};
+  return keys;
+}
+
+// Other programs keep their own words in such a file, so that an unknown key is no mistake; one that is nearly a known
+// key is.
+void refuse_mistyped(const nlohmann::json& object, const std::string& prefix, const std::string& file) {
+  static const std::set<std::string> kOthers{"bos_token_id", "sep_token_id", "cls_token_id", "text_encoder_1",
+                                             "text_encoder_3"};
+  const std::vector<std::string>& known = known_keys();
+  for (const auto& [key, value] : object.items()) {
+    if (key.size() < 6 || kOthers.contains(key) || std::find(known.begin(), known.end(), key) != known.end()) continue;
+    const auto near = std::ranges::find_if(
+        known, [&](const std::string& one) { return one.size() >= 6 && base::edit_distance(key, one) <= 2; });
+    if (near == known.end()) continue;
+    throw base::Error(base::ErrorCode::Format,
+                      "configuration of " + file + ": unknown key " + prefix + key + "; did you mean " + *near + "?");
+  }
+}
+
+void check_sections(const nlohmann::json& root, const std::string& file) {
+  for (const char* section : kSections) {
+    const auto found = root.find(section);
+    if (found == root.end() || found->is_null()) continue;
+    // Image programs name the autoencoder of a model in the file beside it.
+    if (found->is_string()) continue;
+    if (!found->is_object()) refuse(file, section, *found, "an object with settings");
+  }
+  // A folder's configurations are diffusers' own.
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) return;
+  refuse_mistyped(root, "", file);
+  for (const char* section : kSections) {
+    const auto found = root.find(section);
+    if (found != root.end() && found->is_object()) refuse_mistyped(*found, std::string(section) + ".", file);
+  }
 }
 
 }  // namespace
@@ -45,6 +119,7 @@ SideSettings::SideSettings(const std::string& json, std::string file)
   if (!tree_->root.is_object()) {
     throw base::Error(base::ErrorCode::Format, "configuration of " + file_ + ": not a JSON object");
   }
+  check_sections(tree_->root, file_);
 }
 
 SideSettings::~SideSettings() = default;
@@ -53,7 +128,7 @@ SideSettings::SideSettings(SideSettings&&) noexcept = default;
 std::optional<int64_t> SideSettings::integer(const std::vector<std::string>& names) const {
   const auto [node, name] = tree_->find(names);
   if (node == nullptr) return std::nullopt;
-  if (!node->is_number_integer()) refuse(file_, name, *node, "a whole number");
+  if (!is_number_that_fits(*node)) refuse(file_, name, *node, "a whole number");
   return node->get<int64_t>();
 }
 
@@ -84,7 +159,7 @@ std::optional<std::vector<int64_t>> SideSettings::integers(const std::vector<std
   const nlohmann::json list = node->is_array() ? *node : nlohmann::json::array({*node});
   std::vector<int64_t> result;
   for (const nlohmann::json& entry : list) {
-    if (!entry.is_number_integer()) refuse(file_, name, *node, "whole numbers");
+    if (!is_number_that_fits(entry)) refuse(file_, name, *node, "whole numbers");
     result.push_back(entry.get<int64_t>());
   }
   return result;

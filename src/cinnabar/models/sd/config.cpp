@@ -43,14 +43,35 @@ std::vector<nn::UNetLevel> unet_levels(const NamedViews& views, const std::strin
   return levels;
 }
 
+[[noreturn]] void refuse_setting(const std::string& file, const std::string& what, int64_t found,
+                                 const std::string& expected) {
+  throw base::Error(base::ErrorCode::Format, "configuration of " + file + ": " + what + " = " + std::to_string(found) +
+                                                 ": expected " + expected);
+}
+
+// Groups of the normalisations, which divide the channels.
+int64_t checked_groups(int64_t groups, int64_t width, const std::string& what, const std::string& file) {
+  if (groups < 1 || width % groups != 0)
+    refuse_setting(file, "groups of the " + what, groups, "a divisor of its first width, " + std::to_string(width));
+  return groups;
+}
+
 // Heads of each level, or one number for all.
-std::vector<int64_t> head_counts(const nn::UNetConfig& config, const SideSettings& settings, const UNetRule& rule) {
-  if (auto stated = settings.integers({"unet.num_heads", "unet.head_counts_per_level", "unet.num_attention_heads",
-                                       // diffusers' name for a head count
-                                       "unet.attention_head_dim"})) {
+std::vector<int64_t> head_counts(const nn::UNetConfig& config, const SideSettings& settings, const std::string& file,
+                                 const UNetRule& rule) {
+  // The last is diffusers' name for a head count.
+  const std::vector<std::string> names{"unet.num_heads", "unet.head_counts_per_level", "unet.num_attention_heads",
+                                       "unet.attention_head_dim"};
+  if (auto stated = settings.integers(names)) {
+    // A list of one is not the same as one number for all levels.
+    if (stated->size() == 1 && config.levels.size() > 1) (void)settings.integer(names);
     return *stated;
   }
   const std::optional<int64_t> width = settings.integer({"unet.head_dim", "unet.num_head_channels"});
+  for (const nn::UNetLevel& level : config.levels) {
+    if (width && (*width < 1 || (level.depth > 0 && level.width % *width != 0)))
+      refuse_setting(file, "width of the U-Net's heads", *width, "a divisor of " + std::to_string(level.width));
+  }
   const int64_t head_width = width.value_or(rule.head_width.value_or(0));
   if (head_width <= 0) return {kPublishedUNetHeads};
   std::vector<int64_t> counts;
@@ -66,6 +87,11 @@ void set_heads(nn::UNetConfig& config, const std::vector<int64_t>& heads, const 
   }
   for (size_t i = 0; i < config.levels.size(); ++i) config.levels[i].heads = heads.size() == 1 ? heads[0] : heads[i];
   config.middle_heads = heads.back();
+  for (const nn::UNetLevel& level : config.levels) {
+    if (level.heads < 1 || (level.depth > 0 && level.width % level.heads != 0))
+      refuse_setting(file, "heads of the U-Net", level.heads,
+                     "a divisor of the level's width, " + std::to_string(level.width));
+  }
 }
 
 // Names of one setting in each of a text encoder's sections.
@@ -102,12 +128,14 @@ nn::UNetConfig unet_config(const NamedViews& views, const SideSettings& settings
   config.levels = unet_levels(views, file);
   config.middle_depth = depth_of(views, kUNetPrefix + "middle_block");
   config.context_width = context_width_of(views, file);
-  config.groups = settings.integer({"unet.group_norm_groups", "unet.norm_num_groups"})
-                      .value_or(groups_rule(config.levels.front().width));
+  const int64_t first = config.levels.front().width;
+  config.groups =
+      checked_groups(settings.integer({"unet.group_norm_groups", "unet.norm_num_groups"}).value_or(groups_rule(first)),
+                     first, "U-Net's normalisations", file);
   const std::string vector_in = kUNetPrefix + "label_emb.0.0.weight";
   if (views.contains(vector_in)) config.vector_width = size_of(views, {vector_in}, 1, file);
   config.has_linear_projection = rule.has_linear_projection;
-  set_heads(config, head_counts(config, settings, rule), file);
+  set_heads(config, head_counts(config, settings, file, rule), file);
   return config;
 }
 
@@ -131,8 +159,10 @@ nn::AutoencoderConfig vae_config(const NamedViews& views, const SideSettings& se
   config.latent_channels = size_of(views, {kVaePrefix + "decoder.conv_in.weight"}, 1, file);
   config.has_quant_conv =
       has_prefix(views, kVaePrefix + "quant_conv.") || has_prefix(views, kVaePrefix + "post_quant_conv.");
-  config.groups = settings.integer({"vae.group_norm_groups", "vae.norm_num_groups"})
-                      .value_or(groups_rule(config.levels.front().width));
+  const int64_t first = config.levels.front().width;
+  config.groups =
+      checked_groups(settings.integer({"vae.group_norm_groups", "vae.norm_num_groups"}).value_or(groups_rule(first)),
+                     first, "autoencoder's normalisations", file);
   return config;
 }
 
@@ -148,8 +178,21 @@ nn::ClipTextConfig text_config(const NamedViews& views, const SideSettings& sett
   config.feed_width = size_of(views, {layer + "0.mlp.fc1.weight", layer + "0.mlp.fc1.bias"}, 0, file);
   config.heads = settings.integer(setting_names(rule, {"num_heads", "num_attention_heads"}))
                      .value_or(std::max<int64_t>(1, config.width / kPublishedTextHeadWidth));
+  if (config.heads < 1 || config.width % config.heads != 0)
+    refuse_setting(file, "heads of the text encoder", config.heads,
+                   "a divisor of its width, " + std::to_string(config.width));
+  const auto used = settings.integer(setting_names(rule, {"num_layers_used"}));
+  if (used && *used != config.layers)
+    refuse_setting(file, "num_layers_used of the text encoder", *used,
+                   "the layers of the file, " + std::to_string(config.layers) +
+                       " (the option clip_skip takes an earlier layer's states)");
   config.activation = nn::activation_from(settings.text(setting_names(rule, {"hidden_act"})).value_or(rule.activation));
   config.norm_epsilon = settings.number(setting_names(rule, {"layer_norm_eps"})).value_or(1e-5);
+  if (!(config.norm_epsilon > 0.0 && config.norm_epsilon < 1.0)) {
+    throw base::Error(base::ErrorCode::Format, "configuration of " + file +
+                                                   ": layer_norm_eps = " + std::to_string(config.norm_epsilon) +
+                                                   ": expected a small number above 0, as 1e-5");
+  }
   return config;
 }
 
@@ -157,6 +200,11 @@ int64_t end_token_of(const nn::ClipTextConfig& config, const SideSettings& setti
   // Published configurations carry the number 2 from the time when it was not looked at.
   constexpr int64_t kMeaningless = 2;
   const int64_t stated = settings.integer(setting_names(rule, {"eos_token_id"})).value_or(kMeaningless);
+  if (stated < 0 || stated >= config.vocabulary) {
+    throw base::Error(base::ErrorCode::Format, "configuration of the model: eos_token_id = " + std::to_string(stated) +
+                                                   ": expected a token of the vocabulary of " +
+                                                   std::to_string(config.vocabulary));
+  }
   return stated == kMeaningless ? config.vocabulary - 1 : stated;
 }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/models/sd/file_names.h"
@@ -28,7 +29,20 @@ VaeSource::VaeSource(const formats::Checkpoint& checkpoint, const NamedViews& vi
 
 nn::AutoencoderConfig VaeSource::config() const { return vae_config(views_, settings_, file_); }
 
-std::optional<double> VaeSource::scaling_factor() const { return settings_.number({"vae.scaling_factor"}); }
+std::optional<double> VaeSource::scaling_factor() const {
+  // Published ones lie between 0.08 and 1.5.
+  constexpr double kSmallest = 1e-3;
+  constexpr double kLargest = 1e3;
+  const std::optional<double> factor = settings_.number({"vae.scaling_factor"});
+  if (factor && !(*factor >= kSmallest && *factor <= kLargest)) {
+    char found[32];
+    std::snprintf(found, sizeof found, "%g", *factor);
+    throw base::Error(base::ErrorCode::Format, "configuration of " + file_ + ": vae.scaling_factor = " + found +
+                                                   ": expected a number from 0.001 to 1000; 0.18215 for SD1 and SD2, "
+                                                   "0.13025 for SDXL");
+  }
+  return factor;
+}
 
 void VaeSource::load(nn::AutoencoderKl& vae, const LoadOptions& options) const {
   const std::vector<LoadTarget> targets{{.module = &vae, .prefix = kVaePrefix, .dtype = options.vae_dtype}};
