@@ -1,7 +1,6 @@
 #include "cinnabar/train/run_state.h"
 
 #include <cmath>
-#include <limits>
 
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
@@ -14,7 +13,9 @@
 #include "cinnabar/formats/checkpoint.h"
 #include "cinnabar/formats/safetensors_writer.h"
 #include "cinnabar/tensor/convert.h"
+#include "cinnabar/tensor/finite_file.h"
 #include "cinnabar/train/lineage.h"
+#include "cinnabar/train/state_fields.h"
 
 namespace cinnabar::train {
 
@@ -44,16 +45,21 @@ void write_tensors(const fs::path& path, const optim::NamedTensors& tensors) {
 optim::NamedTensors read_tensors(const fs::path& path) {
   const auto file = formats::Checkpoint::open(path);
   optim::NamedTensors result;
-  for (const auto& [name, view] : file->tensors()) result.emplace_back(name, tensor::copy(view));
+  for (const auto& [name, view] : file->tensors()) {
+    if (!tensor::is_finite(view)) {
+      throw base::Error(base::ErrorCode::Format, path.string() + ": " + name +
+                                                     " holds NaN or infinite values, so the training had diverged when "
+                                                     "it was saved: resume from the state before, with a lower "
+                                                     "learning_rate");
+    }
+    result.emplace_back(name, tensor::copy(view));
+  }
   file->check();
   return result;
 }
 
 // JSON has no word for NaN.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-double number(const Json& json) {
-  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
-}
 
 Json to_json(const RunPosition& position) {
   return {{"step", position.step},
@@ -66,26 +72,39 @@ Json to_json(const RunPosition& position) {
           {"is_vae_float", position.is_vae_float}};
 }
 
-RunPosition position_from(const Json& json) {
+RunPosition position_from(const StateFields& fields, const Json& json) {
   RunPosition position;
-  position.step = json.at("step").get<int64_t>();
-  position.scheduled_steps = json.at("scheduled_steps").get<int64_t>();
-  position.micro_step = json.at("micro_step").get<int64_t>();
-  position.epoch = json.at("epoch").get<int64_t>();
-  position.batches = json.at("batches").get<int64_t>();
-  position.epoch_first_step = json.at("epoch_first_step").get<int64_t>();
-  position.bad_losses = json.at("bad_losses").get<int64_t>();
-  position.is_vae_float = json.value("is_vae_float", false);
+  position.step = fields.count("step");
+  position.scheduled_steps = fields.count("scheduled_steps");
+  position.micro_step = fields.count("micro_step");
+  position.epoch = fields.count("epoch");
+  position.batches = fields.count("batches");
+  position.epoch_first_step = fields.count("epoch_first_step");
+  position.bad_losses = fields.count("bad_losses");
+  const Json is_vae_float = json.value("is_vae_float", Json(false));
+  if (position.epoch < 1) fields.refuse("epoch", position.epoch, "an epoch from 1 on");
+  if (position.scheduled_steps > position.step) {
+    fields.refuse("scheduled_steps", position.scheduled_steps, "at most the steps, " + std::to_string(position.step));
+  }
+  if (position.epoch_first_step > position.step) {
+    fields.refuse("epoch_first_step", position.epoch_first_step, "at most the steps, " + std::to_string(position.step));
+  }
+  if (!is_vae_float.is_boolean()) fields.refuse("is_vae_float", is_vae_float, "true or false");
+  position.is_vae_float = is_vae_float.get<bool>();
   return position;
+}
+
+RunPosition position_from(const Json& state, const fs::path& file) {
+  const StateFields fields = StateFields(state, file).below("position");
+  return position_from(fields, state.at("position"));
 }
 
 Json parse_state(const fs::path& folder) {
   const fs::path path = folder / kStateFile;
-  try {
-    return Json::parse(base::read_file(path, size_t{64} << 20));
-  } catch (const Json::exception& error) {
-    throw base::Error(base::ErrorCode::Format, path.string() + " cannot be read: " + error.what());
-  }
+  Json json = Json::parse(base::read_file(path, size_t{64} << 20), nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) return json;
+  throw base::Error(base::ErrorCode::Format,
+                    path.string() + " is not a JSON object, as it was written: resume from the state before");
 }
 
 // Values by name into tensors of the same names. All checks before the first copy.
@@ -116,6 +135,45 @@ void copy_into(const optim::NamedTensors& targets, const optim::NamedTensors& sa
     at::Tensor to = target;
     to.copy_(by_name.at(name));
   }
+}
+
+struct LossScale {
+  double scale = 1.0;
+  int64_t good_steps = 0;
+};
+
+LossScale loss_scale_from(const StateFields& fields) {
+  const StateFields own = fields.below("loss_scale");
+  const LossScale scale{own.number("scale"), own.count("good_steps")};
+  if (!(std::isfinite(scale.scale) && scale.scale > 0.0)) own.refuse("scale", scale.scale, "a number above 0");
+  return scale;
+}
+
+LogState log_from(const StateFields& fields) {
+  const StateFields own = fields.below("loss_window");
+  LogState log{.position = static_cast<size_t>(own.count("position"))};
+  for (const Json& loss : own.list("values")) log.window.push_back(own.number_of(loss, "values"));
+  if (log.position > log.window.size())
+    own.refuse("position", log.position, "at most the number of values, " + std::to_string(log.window.size()));
+  return log;
+}
+
+std::vector<ValidationLoss> losses_from(const StateFields& fields) {
+  std::vector<ValidationLoss> losses;
+  for (const Json& one : fields.list("validation")) {
+    if (!one.is_array() || one.size() != 2) fields.refuse("validation", one, "pairs of a step and a loss");
+    losses.push_back({.step = fields.count_of(one[0], "validation"), .loss = fields.number_of(one[1], "validation")});
+  }
+  return losses;
+}
+
+// What restore_state reads, so that a damaged state is refused before the model is loaded.
+void check_rest(const StateFields& fields) {
+  (void)fields.count("ema_updates");
+  (void)loss_scale_from(fields);
+  (void)log_from(fields);
+  (void)losses_from(fields);
+  (void)fields.counts("saved_files");
 }
 
 }  // namespace
@@ -174,27 +232,23 @@ SavedState open_state(const fs::path& folder) {
                                                    ": use the newer program that wrote it");
   }
   SavedState state{.folder = folder};
-  try {
-    const Json json = parse_state(folder);
-    state.position = position_from(json.at("position"));
-    state.identity.seed = json.at("seed").get<uint64_t>();
-    state.identity.model_hash = json.at("model_hash").get<std::string>();
-    state.identity.data_hash = json.at("data_hash").get<std::string>();
-    state.identity.max_train_steps = json.at("max_train_steps").get<int64_t>();
-    state.identity.batches_per_epoch = json.at("batches_per_epoch").get<int64_t>();
-    state.identity.options = json.at("options").get<std::map<std::string, std::string>>();
-  } catch (const Json::exception& error) {
-    throw base::Error(base::ErrorCode::Format, (folder / kStateFile).string() + " lacks a field: " + error.what());
-  }
+  const Json json = parse_state(folder);
+  const StateFields fields(json, folder / kStateFile);
+  state.position = position_from(json, folder / kStateFile);
+  state.identity.seed = fields.whole("seed");
+  state.identity.model_hash = fields.text("model_hash");
+  state.identity.data_hash = fields.text("data_hash");
+  state.identity.max_train_steps = fields.count("max_train_steps");
+  state.identity.batches_per_epoch = fields.count("batches_per_epoch");
+  state.identity.options = fields.texts("options");
+  check_rest(fields);
   return state;
 }
 
 int64_t step_of_state(const fs::path& folder) {
   try {
-    return position_from(parse_state(folder).at("position")).step;
+    return position_from(parse_state(folder), folder / kStateFile).step;
   } catch (const base::Error&) {
-    return -1;
-  } catch (const Json::exception&) {
     return -1;
   }
 }
@@ -205,6 +259,7 @@ void restore_state(const SavedState& state, const StatefulParts& parts) {
   parts.parameters.store_values();
   optim::restore_state(parts.optimizer, read_tensors(state.folder / kOptimizerFile));
   const Json json = parse_state(state.folder);
+  const StateFields fields(json, state.folder / kStateFile);
   if (parts.ema != nullptr) {
     if (!fs::exists(state.folder / kEmaFile)) {
       throw base::Error(base::ErrorCode::Config, state.folder.string() +
@@ -212,18 +267,13 @@ void restore_state(const SavedState& state, const StatefulParts& parts) {
                                                      "resume without ema");
     }
     copy_into(parts.ema->state(), read_tensors(state.folder / kEmaFile), "averages");
-    parts.ema->set_updates(json.at("ema_updates").get<int64_t>());
+    parts.ema->set_updates(fields.count("ema_updates"));
   }
-  parts.scaler.restore(
-      {json.at("loss_scale").at("scale").get<double>(), json.at("loss_scale").at("good_steps").get<int64_t>()});
-  LogState log{.position = json.at("loss_window").at("position").get<size_t>()};
-  for (const Json& loss : json.at("loss_window").at("values")) log.window.push_back(number(loss));
-  parts.log.restore(std::move(log));
-  std::vector<ValidationLoss> losses;
-  for (const Json& one : json.at("validation"))
-    losses.push_back({.step = one.at(0).get<int64_t>(), .loss = number(one.at(1))});
-  parts.validation.restore(std::move(losses));
-  parts.saved_files = json.at("saved_files").get<std::map<std::string, int64_t>>();
+  const LossScale scale = loss_scale_from(fields);
+  parts.scaler.restore({scale.scale, scale.good_steps});
+  parts.log.restore(log_from(fields));
+  parts.validation.restore(losses_from(fields));
+  parts.saved_files = fields.counts("saved_files");
   base::kill_point("resume.restored");
 }
 
