@@ -211,7 +211,7 @@ TEST_CASE("json_lists_hold_objects_and_lines") {
 }
 
 TEST_CASE("broken_json_and_empty_files_give_no_prompts_and_say_so") {
-  CHECK(has(read("p.json", "[{\"prompt\": }]").notes.back(), "p.json:1: not valid JSON"));
+  CHECK(has(read("p.json", "[{\"prompt\": }]").notes.back(), "p.json:1: not valid JSON, at column 13"));
   CHECK(has(read("p.json", "{}").notes.back(), "expected a list"));
   CHECK(has(read("p.json", std::string(100000, '[')).notes.back(), "nest deeper than 64"));
   CHECK(has(read("p.txt", "# nothing\n").notes.back(), "no prompt"));

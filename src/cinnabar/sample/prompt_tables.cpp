@@ -191,7 +191,10 @@ PromptList read_json_prompts(const std::string& text, const std::string& name) {
   if (const auto fault = base::read_json_tree(text, root)) {
     const size_t at = std::min(fault->byte.value_or(0), text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-    list.notes.push_back(name + (fault->byte ? ":" + std::to_string(line) : "") + ": " + fault->reason);
+    const size_t before = text.substr(0, at).rfind('\n');
+    const size_t column = before == std::string::npos ? at : at - before - 1;
+    list.notes.push_back(name + (fault->byte ? ":" + std::to_string(line) : "") + ": " + fault->reason +
+                         (fault->byte ? ", at column " + std::to_string(std::max<size_t>(column, 1)) : ""));
     return list;
   }
   if (!root.is_array()) {
