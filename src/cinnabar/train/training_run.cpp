@@ -255,6 +255,7 @@ void TrainingRun::complete_save() {
 }
 
 void TrainingRun::save(const plan::Save& save, int64_t epoch, bool has_state) {
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<std::function<void()>> writes;
   check_finite(parameters_.values(), saver_->path_of(save.stem));
   if (ema_) check_finite(ema_->state(), saver_->path_of(save.stem));
@@ -280,6 +281,8 @@ void TrainingRun::save(const plan::Save& save, int64_t epoch, bool has_state) {
                  [writes = std::move(writes), done = std::make_shared<size_t>(0)] {
                    for (; *done < writes.size(); ++*done) writes[*done]();
                  });
+  ++save_count_;
+  save_pause_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void TrainingRun::preview(const sample::PreviewPoint& point) {
@@ -408,12 +411,16 @@ void TrainingRun::run() {
   if (resumed_ && !is_finished()) complete_save();
   // By steps alone: a resumed run may have other pictures or another accumulation, and so another number of epochs.
   for (int64_t epoch = at_.epoch; !is_finished(); ++epoch) run_epoch(epoch);
+  // A resumed run saves its last state in any case, so that resuming it once more says that it is done.
   save({.stem = saves_->final_stem()}, std::max(plan_.epochs, at_.epoch - 1),
-       values_.flag("save_state") || values_.flag("save_state_on_train_end"));
+       values_.flag("save_state") || values_.flag("save_state_on_train_end") || resumed_.has_value());
   queue_->finish();
   log_->flush();
-  std::map<std::string, base::EventValue> result = {
-      {"output", saver_->path_of(saves_->final_stem()).string()}, {"steps", at_.step}, {"loss", log_->average()}};
+  std::map<std::string, base::EventValue> result = {{"output", saver_->path_of(saves_->final_stem()).string()},
+                                                    {"steps", at_.step},
+                                                    {"loss", log_->average()},
+                                                    {"saves", save_count_},
+                                                    {"save_pause_s", save_pause_s_}};
   add_validation(*validation_, *saver_, result);
   events_.result(result);
 }

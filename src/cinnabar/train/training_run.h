@@ -106,8 +106,10 @@ class TrainingRun {
   plan::StepPlan plan_;
   int64_t accumulation_ = 1;
   double max_grad_norm_ = 1.0;
-  size_t micro_batch_ = 0;  // pictures computed at a time; 0: whole batches
-  int64_t first_step_ = 0;  // where this process began
+  size_t micro_batch_ = 0;     // pictures computed at a time; 0: whole batches
+  int64_t save_count_ = 0;     // of this process
+  double save_pause_s_ = 0.0;  // that they held the training up
+  int64_t first_step_ = 0;     // where this process began
   bool is_text_trained_ = false;
   std::unique_ptr<adapters::AdapterSet> set_;
   optim::FlatParameters parameters_;

@@ -222,7 +222,7 @@ std::string difference_of_states(const fs::path& expected, const fs::path& found
   }
   const json one = json::parse(base::read_file(expected / state / "state.json"));
   const json other = json::parse(base::read_file(found / state / "state.json"));
-  for (const char* key : {"position", "loss_window", "validation", "loss_scale", "ema_updates", "saved_files"}) {
+  for (const char* key : {"position", "loss_window", "validation", "loss_scale", "ema_updates"}) {
     if (one.at(key) == other.at(key)) continue;
     return "state.json: " + std::string(key) + " is " + other.at(key).dump() + " in place of " + one.at(key).dump();
   }
@@ -231,6 +231,10 @@ std::string difference_of_states(const fs::path& expected, const fs::path& found
 
 std::string difference(const fs::path& expected, const fs::path& found) {
   if (const std::string text = difference_of_states(expected, found); !text.empty()) return text;
+  const auto saved = [](const fs::path& folder) {
+    return json::parse(base::read_file(folder / "out/run-state/state.json")).at("saved_files");
+  };
+  if (saved(expected) != saved(found)) return "state.json: saved_files is " + saved(found).dump();
   const auto losses = losses_of(expected / "work");
   const auto others = losses_of(found / "work");
   // The last lines of a killed program may be missing in its record; a resumed run writes them again unless nothing was

@@ -23,7 +23,7 @@ Words full_training();
 // "" when the finished runs in both folders (out/, work/) are the same: weights, moments, averages, counters, losses of
 // all steps, names of files. Else the first difference.
 std::string difference(const std::filesystem::path& expected, const std::filesystem::path& found);
-// The same for the files out/NAME.safetensors and out/NAME-state alone, of runs without records.
+// The same for the final file and state alone: runs without records, and runs that saved once more when they stopped.
 std::string difference_of_states(const std::filesystem::path& expected, const std::filesystem::path& found);
 
 // Step -> loss over all runs recorded in WORKSPACE, a later run's number over an earlier one's.

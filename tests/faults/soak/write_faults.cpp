@@ -192,14 +192,16 @@ void clean(const fs::path& folder) {
 
 // What each file is before and after a write without faults, by relative path.
 struct Expected {
+  bool is_fresh = false;
   std::map<std::string, std::string> before;
   std::map<std::string, std::string> after;
 };
 
-Expected expected_of(const Operation& operation) {
+// `is_fresh`: the folder is empty before.
+Expected expected_of(const Operation& operation, bool is_fresh) {
   const Scratch scratch;
-  Expected expected;
-  write_quickly(operation, scratch.path(), 1);
+  Expected expected{.is_fresh = is_fresh};
+  if (!is_fresh) write_quickly(operation, scratch.path(), 1);
   expected.before = files_of(scratch.path());
   write_quickly(operation, scratch.path(), 2);
   expected.after = files_of(scratch.path());
@@ -237,7 +239,7 @@ std::string wrong_error(const Operation& operation, const faults::FaultPlan& pla
 // False when the operation makes no such call any more.
 bool fault_round(const Operation& operation, const Expected& expected, const faults::FaultPlan& plan, Tally& tally) {
   const Scratch scratch;
-  write_quickly(operation, scratch.path(), 1);
+  if (!expected.is_fresh) write_quickly(operation, scratch.path(), 1);
   faults::FaultCalls calls(plan);
   std::string problem;
   {
@@ -263,6 +265,18 @@ bool fault_round(const Operation& operation, const Expected& expected, const fau
   return true;
 }
 
+void try_all(const Operation& operation, const Expected& expected, int64_t stride, Tally& tally) {
+  for (const Kind& kind : kinds()) {
+    for (const int error : kind.errors) {
+      for (const bool is_sticky : {false, true}) {
+        if (is_sticky && error == EINTR) continue;  // by its meaning it passes
+        int64_t at = 0;
+        while (fault_round(operation, expected, {kind.fault, error, at, is_sticky}, tally)) at += stride;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Tally test_write_faults(const Settings& settings) {
@@ -270,17 +284,7 @@ Tally test_write_faults(const Settings& settings) {
   // T0 draws a part: each n-th call.
   const int64_t stride = settings.count(5, 1);
   for (const Operation& operation : operations()) {
-    const Expected expected = expected_of(operation);
-    for (const Kind& kind : kinds()) {
-      for (const int error : kind.errors) {
-        for (const bool is_sticky : {false, true}) {
-          if (is_sticky && error == EINTR) continue;  // by its meaning it passes
-          for (int64_t at = 0; fault_round(operation, expected, {kind.fault, error, at, is_sticky}, tally);
-               at += stride) {
-          }
-        }
-      }
-    }
+    for (const bool is_fresh : {false, true}) try_all(operation, expected_of(operation, is_fresh), stride, tally);
   }
   return tally;
 }
