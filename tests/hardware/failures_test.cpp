@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "cinnabar/hardware/detect.h"
 #include "cinnabar/hardware/problem_text.h"
@@ -154,6 +156,21 @@ TEST_CASE("rows_that_doctor_names_exist_and_say_so_in_advance") {
     for (const Warning& warning : detect(fixture(name)).warnings)
       is_explained = is_explained || explain_symptom(warning.code).has_value();
     CHECK(is_explained);
+  }
+}
+
+TEST_CASE("the_page_has_every_code_and_every_row") {
+  std::ostringstream text;
+  text << std::ifstream(std::string(CINNABAR_TESTS_DIR) + "/../docs/doctor.md").rdbuf();
+  const std::string page = text.str();
+  for (const std::string& code : problem_codes()) {
+    CAPTURE(code);
+    CHECK(page.find("`" + code + "`") != std::string::npos);
+  }
+  for (const FailureRow& row : failure_rows()) {
+    const std::string begin = "| " + std::to_string(row.number) + " | " + row.name + " | ";
+    CAPTURE(begin);
+    CHECK(page.find(begin) != std::string::npos);
   }
 }
 

@@ -45,12 +45,12 @@ TEST_CASE("what_stands_in_the_way_is_told_before") {
 }
 
 TEST_CASE("a_chip_that_no_build_runs_on_keeps_the_processor") {
-  const CardSpec old{.device = 0x731f, .revision = 0xc1, .target_version = 100100, .vram_bytes = 8 * kGib};
+  const CardSpec old{.device = 0x67df, .revision = 0xe7, .target_version = 80003, .vram_bytes = 8 * kGib};
   const SetupPlan plan = plan_setup(made_machine({old}), std::nullopt);
   CHECK(plan.build == "cpu");
   CHECK_FALSE(plan.is_covered);
-  CHECK(warns_of(plan, "gfx1010"));
-  CHECK(warns_of(plan, "CINNABAR_TORCH"));
+  CHECK(warns_of(plan, "gfx803"));
+  CHECK(warns_of(plan, "No public build has kernels for it"));
 }
 
 TEST_CASE("a_small_integrated_gpu_is_no_reason_for_a_large_download") {

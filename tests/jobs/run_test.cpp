@@ -117,7 +117,7 @@ TEST_CASE("an_error_of_the_engine_gives_its_words_and_status") {
   const formats::TemporaryFolder folder;
   const Outcome run = run_act("error", folder);
   CHECK(run.outcome.exit_status == 70);
-  CHECK(run.outcome.message == "the device failed");
+  CHECK(run.outcome.message == "the device failed Nothing had been saved yet.");
   CHECK(ordered_json::parse(base::read_file(run.outcome.record / "run.json"))["state"] == "failed");
 }
 
@@ -127,6 +127,17 @@ TEST_CASE("a_crash_is_explained_with_what_was_saved") {
   CHECK(run.outcome.exit_status == 1);
   CHECK(run.outcome.message.find("crashed after step 5") != std::string::npos);
   CHECK(run.outcome.message.find("Saved before: a.safetensors.") != std::string::npos);
+}
+
+TEST_CASE("the_last_words_of_a_driver_are_explained_with_what_was_saved") {
+  const formats::TemporaryFolder folder;
+  const Outcome run = run_act("gpu_fault", folder);
+  CHECK(run.outcome.exit_status == 70);
+  for (const char* words :
+       {"crashed after step 5", "memory access fault on the GPU", "What to do:", "Saved before: a.safetensors."}) {
+    CAPTURE(words);
+    CHECK(run.outcome.message.find(words) != std::string::npos);
+  }
 }
 
 TEST_CASE("a_kill_from_outside_is_explained_as_lack_of_memory") {

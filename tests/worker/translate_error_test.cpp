@@ -45,6 +45,23 @@ TEST_CASE("device_faults_end_with_the_status_of_devices") {
   CHECK(base::exit_status(error.code()) == 70);
 }
 
+TEST_CASE("known_failures_come_with_cause_and_remedy") {
+  const base::Error kernels = translated(torch_error("HIP error: invalid device function\nHIP kernel errors might be"));
+  CHECK(kernels.code() == base::ErrorCode::Device);
+  CHECK(kernels.message().find("no kernels for this GPU's chip") != std::string::npos);
+  CHECK(kernels.message().find("cinnabar doctor") != std::string::npos);
+  const base::Error convolution = translated(torch_error("miopenStatusUnknownError"));
+  CHECK(convolution.code() == base::ErrorCode::Device);
+  CHECK(convolution.message().find("MIOpen could not build") != std::string::npos);
+  const base::Error pieces = translated(torch_error(
+      "HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.98 GiB of which 0.1 GiB is "
+      "free. 8.50 GiB is reserved by PyTorch but unallocated."));
+  CHECK(pieces.code() == base::ErrorCode::OutOfMemory);
+  CHECK(pieces.message().find("lies in pieces") != std::string::npos);
+  CHECK(translated(std::runtime_error("rocBLAS error: Cannot read TensileLibrary.dat")).code() ==
+        base::ErrorCode::Device);
+}
+
 TEST_CASE("other_errors_of_libtorch_are_bugs_of_ours_in_one_line") {
   const base::Error error = translated(torch_error("shapes do not fit\nstack follows"));
   CHECK(error.code() == base::ErrorCode::Internal);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cinnabar/hardware/advice.h"
 #include "cinnabar/hardware/text_fields.h"
 
 namespace cinnabar::hardware {
@@ -78,6 +79,12 @@ MemoryNumbers memory_numbers(std::string_view text) {
           .capacity = size_after(text, "total capacity of"),
           .free = size_before(text, " is free"),
           .unallocated = size_before(text, " is reserved by PyTorch but unallocated")};
+}
+
+FailureContext failure_context(const Machine& machine) {
+  const Gpu* gpu = advised_gpu(machine);
+  if (gpu == nullptr) return {};
+  return {.is_integrated = gpu->is_integrated, .unified_memory_bytes = gpu->unified_memory_bytes.value_or(0)};
 }
 
 std::optional<Explanation> explain_failure(std::string_view text, const FailureContext& context) {

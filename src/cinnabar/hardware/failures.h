@@ -39,6 +39,9 @@ struct FailureContext {
   int64_t unified_memory_bytes = 0;  // then: how much
 };
 
+struct Machine;
+FailureContext failure_context(const Machine& machine);
+
 // The row that fits a text best; nothing when none does. The text may be many lines.
 std::optional<Explanation> explain_failure(std::string_view text, const FailureContext& context = {});
 // For what has no message: a warning code of doctor, or one of the symptoms of the table.

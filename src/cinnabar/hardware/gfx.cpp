@@ -53,6 +53,8 @@ std::vector<std::string> relatives(const GfxVersion& chip) {
   if (chip.major == 12 && chip.minor == 0) return {"gfx1201", "gfx1200"};
   std::vector<std::string> list;
   for (int step = 0; step < 16; ++step) list.push_back(gfx_name({chip.major, chip.minor, step}));
+  // RDNA1 lacks some instructions of RDNA2; most kernels run all the same, as years of use by many show.
+  if (chip.major == 10) list.push_back("gfx1030");
   return list;
 }
 

@@ -164,6 +164,9 @@ void add_access_texts(std::map<std::string, Writer>& writers) {
     return ProblemText{
         "This user may not open /dev/kfd (group " + w.fix_group.value_or("render") + ").", group_remedy(m, w), {21}};
   };
+}
+
+void add_node_texts(std::map<std::string, Writer>& writers) {
   writers["RENDER_NODE_MISSING"] = [](const Machine& m, const Warning& w) {
     const Gpu& gpu = gpu_of(m, w);
     const std::string node =
@@ -331,6 +334,7 @@ const std::map<std::string, Writer>& writers() {
   static const std::map<std::string, Writer> kWriters = [] {
     std::map<std::string, Writer> all;
     add_access_texts(all);
+    add_node_texts(all);
     add_chip_texts(all);
     add_setting_texts(all);
     return all;

@@ -5,6 +5,7 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/process.h"
+#include "cinnabar/jobs/device_environment.h"
 
 namespace cinnabar::jobs {
 
@@ -55,17 +56,19 @@ std::vector<std::string> worker_environment(const fs::path& torch) {
       {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME",
        // Which devices, and how their memory is managed.
        "CUDA_*", "HIP_*", "ROCR_*", "ROCM_*", "HSA_*", "GPU_*", "AMD_*", "MIOPEN_*", "HIPBLASLT_*", "TENSILE_*",
-       "NCCL_*", "RCCL_*", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
+       "NCCL_*", "RCCL_*", "ROCBLAS_*", "AOTRITON_*", "TORCH_ROCM_*", "TORCH_BLAS_*", "PYTORCH_TUNABLEOP_*",
+       "DISABLE_ADDMM_HIP_LT", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF",
        // Threads and memory of the CPU.
        "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "ONEDNN_*", "DNNL_*", "MALLOC_*",
        // Set by launchers of several processes.
        "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CINNABAR_DEBUG",
-       "CINNABAR_FAULT", "CINNABAR_KILL_AT", "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
-       "TSAN_OPTIONS"});
+       "CINNABAR_FAULT", "CINNABAR_KILL_AT", "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS",
+       "UBSAN_OPTIONS", "TSAN_OPTIONS"});
   // Threads of libgomp that spin while they wait make a busy machine many times slower; a user's own setting wins.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {
     environment.emplace_back("OMP_WAIT_POLICY=PASSIVE");
   }
+  add_device_settings(environment, torch);
   environment.push_back("LD_LIBRARY_PATH=" + (torch / "lib").string());
   return environment;
 }

@@ -16,6 +16,7 @@
 #include "cinnabar/base/log.h"
 #include "cinnabar/base/process.h"
 #include "cinnabar/jobs/line_reader.h"
+#include "cinnabar/jobs/known_failures.h"
 #include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/jobs/run_record.h"
 #include "cinnabar/jobs/run_recorder.h"
@@ -143,7 +144,10 @@ class Run {
     folder_.append_log(line);
     last_lines_.push_back(line);
     if (last_lines_.size() > kKeptLines) last_lines_.erase(last_lines_.begin());
-    if (handlers_.engine_line) handlers_.engine_line(line);
+    const std::string note = known_.take(line);
+    if (!handlers_.engine_line) return;
+    handlers_.engine_line(line);
+    if (!note.empty()) handlers_.engine_line(note);
   }
 
   void on_signals(base::Process& worker, int count) {
@@ -163,16 +167,27 @@ class Run {
       result.exit_status = *status.code;
       if (result.exit_status != 0) result.message = failed_text(result.exit_status);
     }
-    if (!result.message.empty() && !error_) result.message += " " + saved_text();
+    // A device that fails ends a crash of a library as it ends an error of ours.
+    const bool is_crash = status.signal && signals_ == 0 && *status.signal != SIGKILL;
+    if (is_crash && !known_.explanation().empty()) result.exit_status = base::exit_status(base::ErrorCode::Device);
+    if (!result.message.empty() && is_worth_saving_text()) result.message += " " + saved_text();
     return result;
   }
 
   std::string failed_text(int code) const {
+  // Errors of the user's making say all themselves; after a fault of a device it matters what is left.
+  bool is_worth_saving_text() const {
+    if (!error_) return true;
+    const base::ErrorCode code = base::error_code_from(error_->value("code", ""));
+    return code == base::ErrorCode::Device || code == base::ErrorCode::OutOfMemory;
+  }
+
     if (error_) return error_->value("text", "");
     if (code == 130) return "The run was interrupted.";
     std::string text = "The engine ended with status " + std::to_string(code) + " without saying why.";
     if (last_lines_.empty()) return text;
     text += " Its last words:";
+    if (const std::string known = known_.explanation(); !known.empty()) text += " " + known;
     for (const std::string& line : last_lines_) text += "\n  " + line;
     return text + "\n";
   }
@@ -189,6 +204,8 @@ class Run {
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
       return "The engine was ended from outside" + when + " (" + name + ").";
     return "The engine crashed" + when + " (" + name +
+    if (const std::string known = known_.explanation(); !known.empty())
+      return "The engine crashed" + when + " (" + name + "). " + known;
            "). This is a bug in Cinnabar or in a driver; please report it with the record of the run.";
   }
 
@@ -206,6 +223,7 @@ class Run {
   std::vector<std::string> last_lines_;
   std::optional<ordered_json> error_;
   int64_t last_step_ = 0;
+  KnownFailures known_;
   int signals_ = 0;
   bool is_loss_told_ = false;
 };

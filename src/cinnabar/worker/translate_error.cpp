@@ -5,6 +5,10 @@
 #include <new>
 #include <string>
 
+#include "cinnabar/hardware/detect.h"
+#include "cinnabar/hardware/failures.h"
+#include "cinnabar/hardware/system_sources.h"
+
 #include "cinnabar/tensor/memory_error.h"
 
 namespace cinnabar::worker {
@@ -28,16 +32,38 @@ Error out_of_memory(const std::string& what) {
               "--resolution"};
 }
 
+// Cause and remedy of what the catalogue knows; "" for the rest, and for messages without weight.
+std::string known(const std::string& text) {
+  const bool is_memory = holds(text, "out of memory");
+  // Only a full memory is read differently on an integrated GPU; the kernel's files tell at once.
+  const hardware::FailureContext context =
+      is_memory ? hardware::failure_context(hardware::detect(hardware::system_sources({}, false)))
+                : hardware::FailureContext{};
+  const auto explanation = hardware::explain_failure(text, context);
+  return explanation && !explanation->is_harmless ? hardware::to_string(*explanation) : std::string();
+}
+
+Error device_fault(const std::string& what, const std::string& explanation) {
+  const std::string advice =
+      explanation.empty()
+          ? "The run can go on from the last save; if this repeats, look at the system log and the driver, or "
+            "give --device cpu"
+          : explanation;
+  return {ErrorCode::Device, "the device failed: " + what + ". " + advice};
+}
+
 Error from_torch(const c10::Error& error) {
-  const std::string text = first_line(error.what_without_backtrace());
-  if (tensor::is_out_of_memory(error)) return out_of_memory(text);
+  const std::string whole = error.what_without_backtrace();
+  const std::string text = first_line(whole);
+  const std::string explanation = known(whole);
+  const bool is_memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+                         holds(text, "out of memory") || holds(text, "not enough memory") ||
+                         holds(text, "can't allocate memory");
+  if (is_memory && explanation.empty()) return out_of_memory(text);
+  if (is_memory) return {ErrorCode::OutOfMemory, "memory ran out: " + text + ". " + explanation};
   const bool is_device = holds(text, "HIP error") || holds(text, "CUDA error") || holds(text, "device-side assert") ||
                          holds(text, "AcceleratorError");
-  if (is_device) {
-    return {ErrorCode::Device, "the device failed: " + text +
-                                   ". The run can go on from the last save; if this repeats, look at the "
-                                   "system log and the driver, or give --device cpu"};
-  }
+  if (is_device || !explanation.empty()) return device_fault(text, explanation);
   return {ErrorCode::Internal,
           "internal error in the engine: " + text + "; this is a bug in Cinnabar, please report it",
           error.what_without_backtrace()};
@@ -55,6 +81,8 @@ Error translate_current_exception() {
   } catch (const std::bad_alloc&) {
     return out_of_memory("the system gave none");
   } catch (const std::exception& error) {
+    const std::string explanation = known(error.what());
+    if (!explanation.empty()) return device_fault(first_line(error.what()), explanation);
     return {ErrorCode::Internal,
             std::string("internal error: ") + error.what() + "; this is a bug in Cinnabar, please report it"};
   }
