@@ -20,14 +20,26 @@ namespace cinnabar::cli {
 
 namespace {
 
-int write_config_file(const schema::Schema& schema, const schema::Config& config) {
+int write_config_file(const schema::Schema& schema, schema::Config config) {
   std::filesystem::path path = config.values.maybe_text("config_file").value_or("");
   if (path.empty())
-    throw base::Error(base::ErrorCode::Config, "output_config: give the file to write as --config_file FILE");
+    throw base::Error(base::ErrorCode::Config, "output_config: give the file to write as --output_config FILE");
   if (!path.has_extension()) path += ".toml";
   if (const std::string kind = base::kind_of(path); !kind.empty()) {
     throw base::Error(base::ErrorCode::Config, "output_config: " + path.string() + " exists already (" + kind +
-                                                   "); name another file or remove it");
+                                                   "); name another file after --output_config, or remove it");
+  }
+  for (const std::string& notice : config.notices) std::cout << "note: " << base::printable_text(notice) << "\n";
+  for (const auto& [option, text] : config.attachments) {
+    const std::filesystem::path beside = path.parent_path() / (path.stem().string() + "_" + option + ".txt");
+    if (const std::string kind = base::kind_of(beside); !kind.empty()) {
+      throw base::Error(base::ErrorCode::Config, "output_config: the text of " + option + " would go to " +
+                                                     beside.string() + ", which exists already (" + kind +
+                                                     "); name another file after --output_config, or remove it");
+    }
+    base::write_file(beside, text);
+    config.values.set(option, beside.string());
+    std::cout << "saved " << base::printable_text(beside.string()) << "\n";
   }
   base::write_file(path, schema::config_toml(schema, config));
   std::cout << "saved " << base::printable_text(path.string()) << "\n";
@@ -42,18 +54,18 @@ int run_config(const schema::Schema& schema, const schema::Config& config, const
   for (const std::string& notice : config.notices) view.print("note: " + notice);
   const auto named = config.values.maybe_text("workspace");
   const std::filesystem::path workspace = named ? std::filesystem::path(*named) : jobs::default_workspace();
-  const jobs::RunHandlers handlers{.event =
-                                       [&](const nlohmann::ordered_json& event) {
-                                         if (!is_json) return view.show(event);
-                                         std::cout << event.dump() << "\n" << std::flush;
-                                       },
-                                   .engine_line = [&](const std::string& line) { view.print(line); },
-                                   .interrupted =
-                                       [&](int count) {
-                                         view.print(count == 1 ? "Finishing the step and saving. Interrupt "
-                                                                 "again to end at once."
-                                                               : "Ending at once.");
-                                       }};
+  const jobs::RunHandlers handlers{
+      .event =
+          [&](const nlohmann::ordered_json& event) {
+            if (!is_json) return view.show(event);
+            std::cout << event.dump() << "\n" << std::flush;
+          },
+      .engine_line = [&](const std::string& line) { view.print(line); },
+      .interrupted =
+          [&](int count) {
+            view.print(count == 1 ? "Finishing the step and saving. Interrupt again to end at once."
+                                  : "Ending at once.");
+          }};
   const jobs::RunOutcome outcome = jobs::run(schema, config, jobs::find_engine(), workspace, handlers, parent);
   view.finish();
   if (!outcome.message.empty())

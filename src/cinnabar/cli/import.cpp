@@ -1,10 +1,12 @@
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/jobs/command_schemas.h"
 #include "cinnabar/schema/resolve.h"
+#include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::cli {
 
@@ -14,28 +16,33 @@ using nlohmann::ordered_json;
 
 schema::Schema own_options() {
   const char* group = "Import";
-  return schema::Schema({{{.name = "file",
-                           .type = schema::Type::Path,
-                           .group = group,
-                           .label = "File",
-                           .help = "The configuration to read: a kohya_ss JSON, or a TOML file. "
-                                   "May stand without its name.",
-                           .path = schema::PathKind::File,
-                           .is_positional = true},
-                          {.name = "json",
-                           .type = schema::Type::Flag,
-                           .fallback = false,
-                           .group = group,
-                           .label = "JSON",
-                           .help = "Prints the report as JSON."}}});
+  return schema::Schema(
+      {{{.name = "file",
+         .type = schema::Type::Path,
+         .group = group,
+         .label = "File",
+         .help = "The configuration to read: a kohya_ss JSON, or a TOML file. May stand without its name.",
+         .path = schema::PathKind::File,
+         .is_positional = true},
+        {.name = "json",
+         .type = schema::Type::Flag,
+         .fallback = false,
+         .group = group,
+         .label = "JSON",
+         .help = "Prints the report as JSON, with every key."},
+        {.name = "all",
+         .type = schema::Type::Flag,
+         .fallback = false,
+         .group = group,
+         .label = "All keys",
+         .help = "Lists the keys that ask for nothing (unset), too."}}});
 }
 
 std::string shown(const std::string& name, const std::string& text) {
   return schema::is_secret_option(name) && !text.empty() ? std::string(schema::kHidden) : schema::without_secrets(text);
 }
 
-// A TOML file and a configuration of ours have no report of their own: every
-// key goes where its name says.
+// A TOML file and a configuration of ours have no report of their own: every key goes where its name says.
 void fill_report(schema::Source& source) {
   if (source.is_gui_file) return;
   for (const auto& [name, given] : source.values)
@@ -59,21 +66,41 @@ ordered_json to_json(const schema::Source& source, const schema::Problems& probl
   return {{"keys", keys}, {"options", options}, {"notices", source.notices}, {"problems", list}};
 }
 
-void print_report(const schema::Source& source, const schema::Problems& problems) {
+std::string summary(const std::map<std::string, size_t>& counts) {
+  const auto of = [&](const char* action) {
+    const auto found = counts.find(action);
+    return found == counts.end() ? size_t{0} : found->second;
+  };
+  return std::to_string(of("used")) + " used, " + std::to_string(of("renamed") + of("derived")) + " renamed, " +
+         std::to_string(of("ignored")) + " without effect, " + std::to_string(of("later")) + " not supported, " +
+         std::to_string(of("unknown")) + " unknown.";
+}
+
+void print_keys(const schema::Source& source, bool is_all, std::map<std::string, size_t>& counts) {
   for (const schema::ImportedKey& key : source.report) {
+    ++counts[key.action];
+    if (key.action == "unset" && !is_all) continue;
     std::string line = key.key + " = " + key.value + ": " + key.action;
     if (!key.option.empty() && key.option != key.key) line += " as " + key.option;
     if (!key.note.empty()) line += " (" + key.note + ")";
     std::cout << base::printable_text(line) << "\n";
   }
+  if (const size_t unset = counts["unset"]; unset > 0 && !is_all)
+    std::cout << unset << (unset == 1 ? " key is" : " keys are") << " unset and ask for nothing (--all lists them)\n";
+}
+
+void print_report(const schema::Source& source, const schema::Problems& problems, bool is_all) {
+  std::map<std::string, size_t> counts;
+  print_keys(source, is_all, counts);
   for (const std::string& notice : source.notices) std::cout << "note: " << base::printable_text(notice) << "\n";
   if (problems.empty()) {
     std::cout << "\nNothing stands against a run with these options.\n";
-    return;
+  } else {
+    std::cout << "\nA run would stop at:\n";
   }
-  std::cout << "\nA run would stop at:\n";
   for (const schema::Problem& problem : problems.list())
     std::cout << "  " << base::printable_text(schema::to_string(problem)) << "\n";
+  std::cout << "\n" << summary(counts) << "\n";
 }
 
 int run(const std::vector<std::string>& words) {
@@ -89,18 +116,26 @@ int run(const std::vector<std::string>& words) {
     schema::read_command_line(schema, sources[0].more_arguments, "additional_parameters", more, problems);
     sources.push_back(std::move(more));
   }
-  schema::resolve(schema, "train", sources, problems);
+  const schema::Config config = schema::resolve(schema, "train", sources, problems);
   fill_report(sources[0]);
+  // What only the whole configuration tells, such as the steps that the GUI would count.
+  sources[0].notices = config.notices;
+  const auto steps = config.origins.find("max_train_steps");
+  if (steps != config.origins.end() && !sources[0].values.contains("max_train_steps") &&
+      steps->second == sources[0].name) {
+    const schema::Value& value = config.values.raw("max_train_steps");
+    sources[0].values["max_train_steps"] = {value, steps->second, schema::value_text(value)};
+  }
   if (own.values.flag("json")) {
     std::cout << to_json(sources[0], problems).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
   } else {
-    print_report(sources[0], problems);
+    print_report(sources[0], problems, own.values.flag("all"));
   }
   return 0;
 }
 
 CINNABAR_REGISTER_COMMAND(import, {.help = "Says what each key of a kohya_ss configuration becomes.",
-                                   .usage = "FILE [--json]",
+                                   .usage = "FILE [--all] [--json]",
                                    .order = 50,
                                    .schema = own_options,
                                    .run = run});

@@ -24,7 +24,8 @@ struct LauncherCommand {
   const char* name;
   const char* help;
 };
-constexpr LauncherCommand kLauncherCommands[] = {{"test", "Builds and runs the tests (the script in the repository)."}};
+constexpr LauncherCommand kLauncherCommands[] = {{"build", "Brings the build up to date."},
+                                                   {"test", "Builds and runs the tests."}};
 
 void print_line(const std::string& name, const std::string& help) {
   std::cout << "  " << name << std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') << help << "\n";
@@ -34,6 +35,8 @@ int print_overview() {
   std::cout << "Cinnabar trains diffusion models: LoRA and its relatives, with the option names of sd-scripts.\n\n"
                "cinnabar COMMAND [--OPTION VALUE ...]\n\nCommands\n";
   for (const std::string& name : ordered_commands()) print_line(name, commands().at(name).help);
+  std::cout << "\nCommands of the script ./cinnabar in the repository alone\n";
+  print_line("setup", "Fetches packages and libtorch for this machine, and builds.");
   for (const LauncherCommand& command : kLauncherCommands) print_line(command.name, command.help);
   std::cout << "\ncinnabar COMMAND --help lists a command's options; cinnabar --version says what is installed.\n";
   return 0;
@@ -75,7 +78,7 @@ base::Error unknown_command(const std::string& name) {
   }
   const std::string near = base::nearest_name(name, names);
   return {base::ErrorCode::Usage, "unknown command \"" + name + "\"" +
-                                      (near.empty() ? "" : "; did you mean " + near + "?") + " Commands: " + known};
+                                      (near.empty() ? "." : "; did you mean " + near + "?") + " Commands: " + known};
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

@@ -236,7 +236,7 @@ RunRow RunStore::find(const std::string& key, SeveralFit several) {
   }
   const std::string near = base::nearest_name(key, names);
   throw base::Error(base::ErrorCode::Usage, "no run \"" + base::shown_text(key, 120) + "\" in " + workspace_.string() +
-                                                (near.empty() ? "" : "; did you mean " + near + "?") +
+                                                (near.empty() ? "." : "; did you mean " + near + "?") +
                                                 " \"cinnabar runs list\" shows all of them");
 }
 

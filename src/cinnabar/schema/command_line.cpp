@@ -82,6 +82,11 @@ class Reader {
     }
     Given given{value.value(), where_, joined};
     const auto before = source_.values.find(option.name);
+    if (option.is_positional && !is_list(option) && before != source_.values.end() && before->second.text != joined) {
+      problems_.add({where_, option.name, "",
+                     "given twice, as " + before->second.text + " and as " + joined + "; keep one of them"});
+      return;
+    }
     if (option.is_repeatable && before != source_.values.end()) {
       auto items = std::get<std::vector<std::string>>(before->second.value);
       const auto& more = std::get<std::vector<std::string>>(given.value);

@@ -2,7 +2,8 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/json_tree.h"
-
+#include "cinnabar/base/path_kind.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/source.h"
@@ -12,6 +13,7 @@ namespace cinnabar::schema {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 4 << 20;
+constexpr size_t kShownBytes = 300;
 
 bool is_json(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
@@ -22,15 +24,25 @@ bool is_json(const std::string& text) {
 
 Source read_config_file(const Schema& schema, const std::filesystem::path& path, Problems& problems) {
   std::filesystem::path found = path;
-  if (!std::filesystem::exists(found) && std::filesystem::exists(path.string() + ".toml")) found += ".toml";
-  if (!std::filesystem::exists(found)) {
-    throw base::Error(base::ErrorCode::Config, "config_file = " + path.string() +
+  std::error_code error;
+  const bool is_short =
+      !std::filesystem::exists(found, error) && std::filesystem::exists(path.string() + ".toml", error);
+  if (is_short) found += ".toml";
+  const bool is_missing = std::filesystem::status(found, error).type() == std::filesystem::file_type::not_found;
+  if (is_missing && base::kind_of(found).empty()) {
+    throw base::Error(base::ErrorCode::Config, "config_file = " + base::shown_text(path.string(), kShownBytes) +
                                                    ": no such file; expected a TOML file, a kohya_ss "
                                                    "JSON, or a configuration that this program wrote");
   }
-  if (std::filesystem::is_directory(found)) {
+  if (const std::string why = base::why_no_file(found); !why.empty()) {
     throw base::Error(base::ErrorCode::Config,
-                      "config_file = " + path.string() + ": this is a folder; expected a file");
+                      "config_file = " + base::shown_text(path.string(), kShownBytes) + ": " + why);
+  }
+  if (const std::string ending = found.extension().string(); ending == ".yaml" || ending == ".yml") {
+    throw base::Error(base::ErrorCode::Config,
+                      "config_file = " + base::shown_text(path.string(), kShownBytes) +
+                          ": YAML is not read; expected a TOML file, a kohya_ss JSON, or a configuration that this "
+                          "program wrote. Write its options as TOML, one a line: network_dim = 16");
   }
   const std::string text = base::read_file(found, kMaxConfigBytes);
   const std::string name = found.filename().string();
@@ -54,10 +66,17 @@ void read_own_json(const Schema& schema, const std::string& text, const std::str
                       name + ": no readable configuration: expected JSON with a table \"values\"" +
                           (fault ? "; found: " + fault->reason : std::string()));
   }
+  if (const auto version = json.find("cinnabar_config"); version == json.end() || *version != 1) {
+    const std::string found = version == json.end() ? "none" : json_text(*version);
+    throw base::Error(base::ErrorCode::Config, name + ": cinnabar_config = " + found +
+                                                   ": expected 1; a newer version of the program may have written it: "
+                                                   "read it with that version");
+  }
   for (const auto& [key, value] : json["values"].items()) {
     const Option* option = schema.find(key);
     if (option == nullptr) {
-      problems.add({name, key, json_text(value), unknown_option_text(schema, key)});
+      problems.add(
+          {name, key, json_text(value), problems.is_full() ? "unknown option" : unknown_option_text(schema, key)});
       continue;
     }
     const base::Result<Value> parsed = value_from_json(*option, value);

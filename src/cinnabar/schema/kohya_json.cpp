@@ -1,6 +1,5 @@
-// A configuration that the kohya_ss GUI saved. The GUI turns its values into
-// options by rules of its own (kohya_gui, as of July 2026); the same rules are
-// followed here, and every key is reported.
+// A configuration that the kohya_ss GUI saved. The GUI turns its values into options by rules of its own (kohya_gui, as
+// of July 2026); the same rules are followed here, and every key is reported.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,7 +10,6 @@
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/kohya_keys.h"
-#include "cinnabar/schema/kohya_steps.h"
 #include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/source.h"
 #include "cinnabar/schema/value_text.h"
@@ -28,8 +26,7 @@ bool is_dropped(const ordered_json& json) {
   return json.is_number() && json.get<double>() == 0.0;
 }
 
-// As a whole number, or as it is when it is none that could be a count: the
-// option then says what it expects.
+// As a whole number, or as it is when it is none that could be a count: the option then says what it expects.
 ordered_json whole(double number) {
   constexpr double kLargest = 1e15;
   return std::abs(number) < kLargest ? ordered_json(static_cast<int64_t>(number)) : ordered_json(number);
@@ -56,6 +53,7 @@ class Importer {
       : schema_(schema), json_(std::move(json)), name_(std::move(name)), source_(source), problems_(problems) {}
 
   void run() {
+    check_numbers();
     add_defaults();
     report("epoch", "derived", "max_train_steps", "the GUI's number of epochs");
     read_method();
@@ -80,8 +78,7 @@ class Importer {
  private:
   // ---- reading the file ----
 
-  // The value of a key, or null. Numbers that the GUI kept as text are numbers
-  // again.
+  // The value of a key, or null. Numbers that the GUI kept as text are numbers again.
   ordered_json get(const std::string& key) const {
     const auto found = json_.find(key);
     return found == json_.end() ? ordered_json() : *found;
@@ -116,8 +113,7 @@ class Importer {
     }
   }
 
-  // Files hold what the user saw; a key that is missing stands for the GUI's
-  // own default.
+  // Files hold what the user saw; a key that is missing stands for the GUI's own default.
   void add_defaults() {
     if (!json_.contains("LoRA_type")) return;
     std::string names;
@@ -131,6 +127,17 @@ class Importer {
     }
     if (!names.empty())
       source_.notices.push_back(name_ + " lacks these keys, so the defaults of the kohya_ss GUI count: " + names + ".");
+  }
+
+  // Of the keys that rules below take numbers from, and that no option of their own would check.
+  void check_numbers() {
+    for (const char* key : {"epoch", "lr_warmup", "lr_warmup_steps", "text_encoder_lr"}) {
+      const ordered_json value = get(key);
+      if (is_dropped(value)) continue;
+      const bool is_number = value.is_number() || (value.is_string() && parse_number(value.get<std::string>()));
+      if (is_number && number(key) >= 0) continue;
+      problems_.add({name_, key, json_text(value), "expected a number, at least 0"});
+    }
   }
 
   // ---- rules for keys that belong together ----
@@ -258,8 +265,7 @@ class Importer {
            is_wanted ? "written to a file in the run record" : "no interval of previews is set");
   }
 
-  // The GUI's old default of 1 is finer than latents are; later versions refuse
-  // it.
+  // The GUI's old default of 1 is finer than latents are; later versions refuse it.
   void read_bucket_steps() {
     constexpr int64_t kStep = 64;
     const double steps = number("bucket_reso_steps");
@@ -275,26 +281,13 @@ class Importer {
     const bool is_off = is_dropped(value) || value == "none";
     report("xformers", is_off ? "unset" : "ignored", "",
            is_off ? "" : "the fastest attention for the device is chosen by itself");
-    if (!is_off)
-      source_.notices.push_back(
-          "xformers: the fastest attention for the "
-          "device is chosen by itself.");
+    if (!is_off) source_.notices.push_back("xformers: the fastest attention for the device is chosen by itself.");
   }
 
-  // The GUI's own arithmetic: pictures times repeats, in whole batches.
+  // The GUI counts pictures then; which ones, the command line may still change (run_length_rules.cpp).
   void read_length() {
-    if (number("max_train_steps") > 0 || number("max_train_epochs") > 0 || !text("dataset_config").empty()) return;
-    const KohyaStepInputs inputs{.train_data_dir = text("train_data_dir"),
-                                 .has_regularisation = !text("reg_data_dir").empty(),
-                                 .batch_size = std::max(1.0, number("train_batch_size")),
-                                 .accumulation = std::max(1.0, number("gradient_accumulation_steps")),
-                                 .epochs = std::max(1.0, number("epoch"))};
-    const int64_t steps = kohya_step_count(inputs);
-    if (steps == 0) return;
-    give("max_train_steps", steps);
-    source_.notices.push_back("max_train_steps is 0 in " + name_ + ": " + std::to_string(steps) +
-                              " steps, as the GUI counts them from pictures, "
-                              "repeats, batch size and epochs.");
+    if (number("max_train_steps") > 0 || number("max_train_epochs") > 0) return;
+    source_.counted_epochs = std::max(1.0, number("epoch"));
   }
 
   // ---- single keys ----
@@ -308,9 +301,9 @@ class Importer {
     if (is_kohya_network_key(key))
       return report(key, is_dropped(value) ? "unset" : "ignored", "", "a setting of LoRA networks");
     if (key == "log_with" && !is_dropped(value) && value != "tensorboard") {
-      source_.notices.push_back("log_with = " + json_text(value) +
-                                " is not supported yet (tracking); TensorBoard "
-                                "files are written if logging_dir is given.");
+      source_.notices.push_back(
+          "log_with = " + json_text(value) +
+          " is not supported yet (tracking); TensorBoard files are written if logging_dir is given.");
       return report(key, "later", "", "not supported yet (tracking)");
     }
     if (key == "lr_scheduler_num_cycles" && is_dropped(value) && number("epoch") > 0) {
@@ -361,8 +354,7 @@ class Importer {
                                                     : "not supported yet (" + std::string(planned->why) + ")");
   }
 
-  // The GUI's tabs hold settings of families and methods that are not chosen;
-  // it forwards them only with their switch.
+  // The GUI's tabs hold settings of families and methods that are not chosen; it forwards them only with their switch.
   std::string elsewhere(const PlannedOption& planned) const {
     const std::string part(planned.why);
     const std::map<std::string, std::string> switches = {{"flux", "flux1_checkbox"},
@@ -385,6 +377,9 @@ class Importer {
   void read_additional(const ordered_json& value) {
     const std::vector<std::string> words =
         value.is_string() ? words_of(value.get<std::string>()) : std::vector<std::string>{};
+    if (value.is_string() && std::ranges::count(value.get<std::string>(), '"') % 2 != 0) {
+      problems_.add({name_, "additional_parameters", json_text(value), "a quotation mark is not closed"});
+    }
     source_.more_arguments = words;
     report("additional_parameters", words.empty() ? "unset" : "used", "",
            words.empty() ? "" : "read as a command line");
@@ -421,6 +416,7 @@ void read_kohya_json(const Schema& schema, const std::string& text, const std::s
   }
   if (!json.is_object()) throw base::Error(base::ErrorCode::Config, name + ": expected one JSON object");
   source.is_gui_file = true;
+  source.name = name;
   Importer(schema, std::move(json), name, source, problems).run();
 }
 

@@ -8,6 +8,7 @@
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/key_values.h"
 #include "cinnabar/schema/planned.h"
+#include "cinnabar/schema/run_length_rules.h"
 #include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::schema {
@@ -58,8 +59,8 @@ std::string list_text(const std::vector<std::string>& names) {
 
 class Checker {
  public:
-  Checker(const Schema& schema, const GivenMap& given, const Values& values, Problems& problems)
-      : schema_(schema), given_(given), values_(values), problems_(problems) {}
+  Checker(const Schema& schema, const GivenMap& given, Config& config, Problems& problems)
+      : schema_(schema), given_(given), values_(config.values), notices_(config.notices), problems_(problems) {}
 
   void run() {
     for (const Option& option : schema_.options()) check_option(option);
@@ -91,6 +92,10 @@ class Checker {
     if (option.accepts_embedded && text == "embedded") return;
     if (option.name == "config_file") return;  // was read already
     std::error_code error;
+    // A configuration may be written for another machine.
+    if (values_.flag("output_config") && !std::filesystem::exists(text, error)) {
+      return notices_.push_back(option.name + " = " + text + " is not on this machine; it is written as it stands.");
+    }
     const auto status = std::filesystem::status(text, error);
     const bool is_folder = std::filesystem::is_directory(status);
     if (error && status.type() == std::filesystem::file_type::none) return add(option.name, base::why_no_file(text));
@@ -149,6 +154,7 @@ class Checker {
   const Schema& schema_;
   const GivenMap& given_;
   const Values& values_;
+  std::vector<std::string>& notices_;
   Problems& problems_;
 };
 
@@ -163,30 +169,59 @@ Config resolve(const Schema& schema, const std::string& command, const std::vect
     config.notices.insert(config.notices.end(), source.notices.begin(), source.notices.end());
     for (const auto& [name, text] : source.attachments) config.attachments[name] = text;
   }
-  const GivenMap given = merge(sources, &Source::values);
+  GivenMap given = merge(sources, &Source::values);
+  for (std::string& notice : settle_length(schema, sources, given)) config.notices.push_back(std::move(notice));
   for (const Option& option : schema.options()) {
     const auto found = given.find(option.name);
     if (found != given.end()) config.origins[option.name] = found->second.where;
     const Value& value = found == given.end() ? option.fallback : found->second.value;
     if (value.index() != 0) config.values.set(option.name, value);
-    // A file that the user names counts over a text that a configuration
-    // brings.
+    // A file that the user names counts over a text that a configuration brings.
     if (found != given.end()) config.attachments.erase(option.name);
   }
   check_planned(merge(sources, &Source::planned), has_gui_file, config, problems);
-  Checker(schema, given, config.values, problems).run();
+  Checker(schema, given, config, problems).run();
   cross_check(config, given, problems);
   return config;
 }
 
-Config read_config(const Schema& schema, const std::string& command, const std::vector<std::string>& words) {
+namespace {
+
+// "--output_config FILE" names the file to write; config_file is then what is read. sd-scripts has a bare switch, whose
+// file is config_file. Takes the name out of `words`.
+std::string take_output_file(const Schema& schema, std::vector<std::string>& words) {
+  const Option* option = schema.find("output_config");
+  if (option == nullptr) return {};
+  for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    std::string word = words[i].substr(0, words[i].find('='));
+    std::replace(word.begin(), word.end(), '-', '_');
+    if (word != "__output_config") continue;
+    if (word.size() < words[i].size()) {
+      const std::string file = words[i].substr(word.size() + 1);
+      if (file.empty() || parse_values(*option, {file})) continue;
+      words[i] = "--output_config";
+      return file;
+    }
+    if (i + 1 == words.size() || words[i + 1].empty() || words[i + 1].front() == '-') continue;
+    const std::string file = words[i + 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return file;
+  }
+  return {};
+}
+
+}  // namespace
+
+Config read_config(const Schema& schema, const std::string& command, const std::vector<std::string>& given_words) {
   Problems problems;
   Source line;
+  std::vector<std::string> words = given_words;
+  const std::string output_file = take_output_file(schema, words);
   read_command_line(schema, words, "command line", line, problems);
   std::vector<Source> sources;
   const auto file = line.values.find("config_file");
-  const bool is_written = line.values.contains("output_config");
-  if (file != line.values.end() && !is_written) {
+  const bool is_target = output_file.empty() && line.values.contains("output_config");
+  if (file != line.values.end() && !is_target) {
     sources.push_back(read_config_file(schema, std::get<std::string>(file->second.value), problems));
     if (!sources.back().more_arguments.empty()) {
       Source more;
@@ -194,6 +229,7 @@ Config read_config(const Schema& schema, const std::string& command, const std::
       sources.push_back(std::move(more));
     }
   }
+  if (!output_file.empty()) line.values["config_file"] = {output_file, "command line", output_file};
   sources.push_back(std::move(line));
   Config config = resolve(schema, command, sources, problems);
   problems.raise();

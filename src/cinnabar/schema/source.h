@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Source {
   std::vector<ImportedKey> report{};                 // of a kohya_ss JSON, in the file's order
   std::vector<std::string> more_arguments{};         // command-line words that the file holds (additional_parameters)
   bool is_gui_file = false;
+  std::string name{};                      // of the file, for messages
+  std::optional<double> counted_epochs{};  // a kohya_ss JSON without steps: they follow from pictures and these epochs
 };
 
 // Words after the command. "--name value", "--name=value", "--flag", hyphens for underscores, lists up to the next
