@@ -33,6 +33,13 @@ TEST_CASE("data_urls_stay_as_they_are") {
   CHECK(thumbnail_url("data:image/png;base64,AA==") == "data:image/png;base64,AA==");
 }
 
+TEST_CASE("data_urls_of_anything_but_pictures_are_refused") {
+  for (const char* url : {"data:text/html,<script>", "data:image/svg+xml;base64,AA==", "data:image/png;base64,",
+                          "data:image/png;base64,A\"><b>"}) {
+    CHECK_THROWS_WITH_AS(thumbnail_url(url), doctest::Contains("metadata_thumbnail = data:"), cinnabar::base::Error);
+  }
+}
+
 TEST_CASE("other_files_and_missing_ones_are_refused") {
   CHECK_THROWS_WITH_AS(thumbnail_url(File("RIFF").path.string()), doctest::Contains("expected a PNG"),
                        cinnabar::base::Error);

@@ -16,6 +16,12 @@ TEST_CASE("finds_the_first_byte_that_is_no_UTF8") {
   CHECK(find_invalid_utf8("\xF0\x9F\x98z") == 0);
 }
 
+TEST_CASE("printable_text_keeps_line_breaks_and_nothing_that_steers_a_terminal") {
+  CHECK(printable_text("a\n\xC3\xA9") == "a\n\xC3\xA9");
+  CHECK(printable_text("\x1B[31m\r\t\x7F") == "?[31m???");
+  CHECK(printable_text("\xC2\x9B\xFF") == "??");
+}
+
 TEST_CASE("texts_from_files_are_shown_without_what_moves_a_terminal") {
   CHECK(shown_text("name", 10) == "name");
   CHECK(shown_text("a\x1B[31mb\nc\x7F", 20) == "a?[31mb?c?");

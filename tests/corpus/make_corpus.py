@@ -5,6 +5,7 @@ FOLDER/corpus/KIND/NAME: files with one defect each, and good ones. FOLDER/corpu
 that the file must give; "-" for a good one. FOLDER/seeds/TARGET/NAME: what a fuzz target starts from. The same bytes each time."""
 
 import pathlib
+import shutil
 import sys
 
 import model_files
@@ -78,6 +79,8 @@ def seeds(kinds):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    for part in ("corpus", "seeds"):
+        shutil.rmtree(folder / part, ignore_errors=True)
     kinds = corpus()
     for kind, (bad, good) in kinds.items():
         write(folder / "corpus" / kind, all_of((bad, good)))

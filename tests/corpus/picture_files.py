@@ -81,7 +81,7 @@ def picture_files():
         "colour_type_five.png": (png(colour=5), "it cannot be decoded"),
         "interlace_nine.png": (png(interlace=9), "it cannot be decoded"),
         "too_few_rows.png": (png(pixels=bytes(13)), "it cannot be decoded"),
-        "start_alone.jpg": (b"\xff\xd8\xff", "the JPEG header is broken"),
+        "start_alone.jpg": (b"\xff\xd8\xff", "the content is something else"),
         "no_frame.jpg": (b"\xff\xd8" + jpeg_part(0xE0, b"JFIF\0") + b"\xff\xd9", "the JPEG header is broken"),
         "height_zero.jpg": (jpeg(4, 0), "the JPEG header is broken"),
         "part_of_one_byte.jpg": (b"\xff\xd8\xff\xe0\x00\x01" + jpeg()[2:], "the JPEG header is broken"),

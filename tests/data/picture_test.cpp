@@ -51,6 +51,46 @@ std::string reason(const std::string& content, const fs::path& name) {
   return "";
 }
 
+// Half of the pixels' data, with a proper end behind it.
+std::string shortened_jpeg() {
+  const std::string whole = base::read_file(kPictures / "progressive.jpg", 1 << 20);
+  const size_t scan = whole.find("\xFF\xDA");
+  return whole.substr(0, scan + 14 + (whole.size() - scan - 14) / 2) + "\xFF\xD9";
+}
+
+TEST_CASE("a_shortened_jpeg_with_an_end_is_refused_when_strict") {
+  const std::string cut = shortened_jpeg();
+  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(cut.data()), cut.size());
+  CHECK_THROWS_AS(decode_picture(bytes, "a.jpg", {.is_strict = true}), base::Error);
+  const std::string whole = base::read_file(kPictures / "progressive.jpg", 1 << 20);
+  CHECK_NOTHROW(
+      decode_picture({reinterpret_cast<const uint8_t*>(whole.data()), whole.size()}, "a.jpg", {.is_strict = true}));
+}
+
+TEST_CASE("threads_read_their_own_reasons") {
+  const std::string jpeg = shortened_jpeg();
+  std::string png = base::read_file(kPictures / "grey16.png", 1 << 20);
+  const size_t data = png.find("IDAT");
+  std::fill(png.begin() + static_cast<std::ptrdiff_t>(data + 4), png.begin() + static_cast<std::ptrdiff_t>(data + 12),
+            'x');
+  std::string of_png;
+  std::thread other([&] {
+    for (int i = 0; i < 20; ++i) {
+      try {
+        (void)decode_picture({reinterpret_cast<const uint8_t*>(jpeg.data()), jpeg.size()}, "a.jpg",
+                             {.is_strict = true});
+      } catch (const base::Error&) {
+        continue;
+      }
+    }
+  });
+  for (int i = 0; i < 20; ++i) of_png += reason(png, "a.png") + "\n";
+  other.join();
+  CAPTURE(of_png);
+  CHECK(of_png.find("cannot be decoded") != std::string::npos);
+  CHECK(of_png.find("peg") == std::string::npos);
+}
+
 TEST_CASE("every_orientation_shows_the_same_picture_as_a_viewer") {
   const std::array<std::array<Colour, 4>, 8> expected = {{{kRed, kGreen, kBlue, kWhite},
                                                           {kGreen, kRed, kWhite, kBlue},

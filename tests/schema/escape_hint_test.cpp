@@ -40,6 +40,11 @@ TEST_CASE("texts_without_escapes_give_no_hint") {
   CHECK(escape_hint("a = 'C:\\new'").empty());
   CHECK(escape_hint("a = \"C:\\\\new\"").empty());
   CHECK(escape_hint("a = 1").empty());
+  CHECK(escape_hint("{\"a\": \"b\", \"c\": \"C:/d\"}").empty());
+}
+
+TEST_CASE("in_JSON_the_text_behind_the_key_is_meant") {
+  CHECK(holds(escape_hint("{\"output_dir\": \"C:\\models\"}"), "\"C:/models\""));
   CHECK(control_character_problem("/data/my pictures").empty());
 }
 

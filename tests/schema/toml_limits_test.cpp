@@ -51,6 +51,18 @@ TEST_CASE("dots_of_keys_and_headers_nest_with_the_brackets_around_them") {
   CHECK_NOTHROW(check_toml("a = {b = {c = 1}, d = 2}\n[[e.f]]\ng = [1.25, {h.i = 1}]\n", "train.toml"));
 }
 
+// toml++ 3.3 ends the program there.
+TEST_CASE("headers_begin_with_a_name") {
+  for (const std::string text : {"[ =]", "[.a]", "[[\n", "a = 1\n[\\a]", "[#]"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(check_toml(text, "train.toml"), doctest::Contains("not valid TOML"), base::Error);
+  }
+  for (const std::string text : {"[a]", "[ a ]", "[[ a]]", "[\"a b\"]", "['a']", "[_-9]", "a = [ 1 ]", "a = [[=]]"}) {
+    CAPTURE(text);
+    CHECK_NOTHROW(check_toml(text, "train.toml"));
+  }
+}
+
 TEST_CASE("keys_are_limited_in_number_and_length") {
   std::string many;
   for (int i = 0; i < 20; ++i) many += "k" + std::to_string(i) + " = " + std::to_string(i) + "\n";

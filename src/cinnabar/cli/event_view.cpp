@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/utf8.h"
+
 namespace cinnabar::cli {
 
 namespace {
@@ -33,15 +35,6 @@ std::string number_field(const ordered_json& event, const char* key, const char*
 std::string text_of(const ordered_json& event, const char* key) {
   const auto found = event.find(key);
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-// File names and prompts may hold control characters, which must not steer the terminal.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
-  }
-  return text;
 }
 
 }  // namespace
@@ -108,7 +101,7 @@ void EventView::progress(const ordered_json& event) {
     return;
   last_ = now;
   last_phase_ = phase;
-  const std::string text = printable(progress_text(event));
+  const std::string text = base::printable_text(progress_text(event));
   if (!options_.is_terminal) {
     out_ << text << "\n" << std::flush;
     return;
@@ -124,7 +117,7 @@ void EventView::line(std::ostream& stream, const std::string& text) {
     out_ << "\r" << std::string(shown_width_, ' ') << "\r" << std::flush;
     shown_width_ = 0;
   }
-  stream << printable(text) << "\n" << std::flush;
+  stream << base::printable_text(text) << "\n" << std::flush;
 }
 
 void EventView::finish() {

@@ -44,7 +44,7 @@ schema::Source from_state(const schema::Schema& schema, const jobs::RunRow& run)
                           run.id + " --toml > again.toml && cinnabar train again.toml");
   }
   schema::Source source;
-  source.values["resume"] = {std::string("auto"), "runs resume", "auto"};
+  source.values["resume"] = {std::string("newest"), "runs resume", "newest"};
   return source;
 }
 

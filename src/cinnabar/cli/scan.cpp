@@ -13,8 +13,7 @@ namespace cinnabar::cli {
 
 namespace {
 
-// What help shows. All options of training are taken, so that a configuration
-// of a run can be scanned as it is.
+// What help shows. All options of training are taken, so that a configuration of a run can be scanned as it is.
 schema::Schema shown_options() {
   schema::Schema shown({schema::dataset_options(), schema::picture_options(), schema::caption_options()});
   const schema::Schema all = schema::train_schema();
@@ -35,6 +34,15 @@ void print(const std::vector<data::Dataset>& datasets) {
   std::cout << data::summary_text(data::health_counts(datasets)) << "\n";
 }
 
+// To stderr: stdout may be JSON.
+void tell_strict(const data::HealthCounts& counts) {
+  if (counts.left_out > 0) {
+    std::cerr << "error: strict: " << counts.left_out
+              << " things are left out, named above; mend or remove them, or leave strict out\n";
+  }
+  std::cerr << "note: scan reads headers, ends and captions; pixels are decoded by train --strict alone.\n";
+}
+
 int run(const std::vector<std::string>& words) {
   const schema::Config config = schema::read_config(jobs::train_schema(), "scan", words);
   const data::DescribedData description = data::described_data(config.values);
@@ -48,15 +56,16 @@ int run(const std::vector<std::string>& words) {
     print(datasets);
   }
   const data::HealthCounts counts = data::health_counts(datasets);
+  if (config.values.flag("strict")) tell_strict(counts);
   return counts.blocking > 0 || (config.values.flag("strict") && counts.left_out > 0) ? 1 : 0;
 }
 
-CINNABAR_REGISTER_COMMAND(scan, {.help = "Looks for faults in the pictures and "
-                                         "captions of a data set, without training.",
-                                 .usage = "[CONFIG] [--OPTION VALUE ...]",
-                                 .order = 35,
-                                 .schema = shown_options,
-                                 .run = run});
+CINNABAR_REGISTER_COMMAND(scan,
+                          {.help = "Looks for faults in the pictures and captions of a data set, without training.",
+                           .usage = "[CONFIG] [--OPTION VALUE ...]",
+                           .order = 35,
+                           .schema = shown_options,
+                           .run = run});
 
 }  // namespace
 

@@ -1,7 +1,5 @@
 #include "cinnabar/data/config_tree.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -10,6 +8,7 @@
 #include "cinnabar/base/json_tree.h"
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/toml_limits.h"
+#include "cinnabar/schema/toml_parser.h"
 
 namespace cinnabar::data {
 

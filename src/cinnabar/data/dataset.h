@@ -16,6 +16,9 @@
 
 namespace cinnabar::data {
 
+constexpr int64_t kMostRepeats = 100'000;
+constexpr int64_t kMostItems = 10'000'000;  // of an epoch, with repeats
+
 // One folder of pictures. Names and defaults are those of sd-scripts' data set configuration.
 struct SubsetOptions {
   std::filesystem::path image_dir;

@@ -36,6 +36,12 @@ std::string read_int(const Json& value, int64_t low, int64_t high, int64_t& out)
   return {};
 }
 
+// Folders with fewer than 1 are left out, which the scan says.
+std::string read_repeats(const Json& value, int64_t& out) {
+  if (read_int(value, -kLargest, kMostRepeats, out).empty()) return {};
+  return "expected a whole number from 1 to " + std::to_string(kMostRepeats);
+}
+
 std::string read_number(const Json& value, double low, double high, double& out) {
   if (!value.is_number() || !(value.get<double>() >= low && value.get<double>() <= high)) {
     return "expected a number from " + schema::number_text(low) +
@@ -66,10 +72,12 @@ std::string read_path(const Json& value, std::filesystem::path& out) {
   return {};
 }
 
+constexpr int64_t kSmallestSide = 8;
+constexpr int64_t kLargestSide = 16384;
+
 std::string read_resolution(const Json& value, Size& out) {
-  constexpr int64_t kLargestSide = 65536;
   const auto is_side = [](const Json& side) {
-    return side.is_number_integer() && side.get<int64_t>() >= 1 && side.get<int64_t>() <= kLargestSide;
+    return side.is_number_integer() && side.get<int64_t>() >= kSmallestSide && side.get<int64_t>() <= kLargestSide;
   };
   if (is_side(value)) {
     out = {value.get<int64_t>(), value.get<int64_t>()};
@@ -79,7 +87,7 @@ std::string read_resolution(const Json& value, Size& out) {
     out = {value[0].get<int64_t>(), value[1].get<int64_t>()};
     return {};
   }
-  return "expected a side (512) or [WIDTH, HEIGHT] ([512, 768])";
+  return "expected a side (512) or [WIDTH, HEIGHT] ([512, 768]), each from 8 to 16384";
 }
 
 std::string read_face_range(const Json& value, std::optional<std::array<double, 2>>& out) {
@@ -140,8 +148,7 @@ std::vector<DatasetKey> picture_keys() {
       {"color_aug", true, true, true, CINNABAR_DATASET_KEY(read_flag(V, S.subset.color_aug))},
       {"face_crop_aug_range", true, true, true, CINNABAR_DATASET_KEY(read_face_range(V, S.subset.face_crop_aug_range))},
       {"flip_aug", true, true, true, CINNABAR_DATASET_KEY(read_flag(V, S.subset.flip_aug))},
-      {"num_repeats", true, true, true,
-       CINNABAR_DATASET_KEY(read_int(V, -kLargest, 1'000'000'000, S.subset.num_repeats))},
+      {"num_repeats", true, true, true, CINNABAR_DATASET_KEY(read_repeats(V, S.subset.num_repeats))},
       {"random_crop", true, true, true, CINNABAR_DATASET_KEY(read_flag(V, S.subset.random_crop))},
       {"custom_attributes", true, true, true, CINNABAR_DATASET_KEY(read_attributes(V, S.subset.custom_attributes))},
       {"resize_interpolation", true, true, true, CINNABAR_DATASET_KEY(read_filter(V, P, S))},

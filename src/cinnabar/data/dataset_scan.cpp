@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -65,6 +66,8 @@ void report_other_files(const fs::path& folder, const FolderListing& listing, st
   }
 }
 
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+
 // False: nothing can come from this subset.
 bool check_folder(const SubsetOptions& subset, std::set<fs::path>& seen, std::vector<Issue>& issues) {
   const fs::path& folder = subset.image_dir;
@@ -78,6 +81,17 @@ bool check_folder(const SubsetOptions& subset, std::set<fs::path>& seen, std::ve
     issues.push_back({Severity::Warning, folder,
                       "num_repeats = " + std::to_string(subset.num_repeats) + "; expected at least 1",
                       "the folder is left out", Treatment::LeftOut, "no_repeats"});
+    return false;
+  }
+  if (subset.num_repeats > kMostRepeats) {
+    const std::string name = folder.filename().string();
+    issues.push_back({Severity::Error, folder,
+                      (name.starts_with(std::to_string(subset.num_repeats)) || subset.num_repeats == kHuge
+                           ? "the name asks for more than "
+                           : "num_repeats = " + std::to_string(subset.num_repeats) + " is more than ") +
+                          std::to_string(kMostRepeats) + " repeats; is the number a date?",
+                      "the run cannot start; for 1 repeat name the folder 1_" + name, Treatment::Blocks,
+                      "many_repeats"});
     return false;
   }
   const fs::path real = fs::canonical(folder, error);
@@ -208,6 +222,20 @@ void report_regularisation(Dataset& dataset) {
   dataset.issues.push_back({Severity::Info, {}, message, action, Treatment::Used, "regularisation"});
 }
 
+// An epoch's plan holds every item.
+void report_length(Dataset& dataset) {
+  const int64_t items = dataset.item_count();
+  if (items <= kMostItems) return;
+  dataset.issues.push_back({Severity::Error,
+                            {},
+                            "an epoch would hold " + std::to_string(items) + " pictures with repeats (" +
+                                std::to_string(dataset.samples.size()) + " pictures); at most " +
+                                std::to_string(kMostItems) + " are possible",
+                            "the run cannot start; lower the repeats and train more epochs",
+                            Treatment::Blocks,
+                            "long_epoch"});
+}
+
 }  // namespace
 
 std::string_view to_string(Treatment treatment) {
@@ -257,6 +285,7 @@ Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
   }
   balance_regularisation(dataset);
   report_regularisation(dataset);
+  report_length(dataset);
   const bool has_training = std::ranges::any_of(dataset.samples, [](const Sample& sample) { return !sample.is_reg; });
   if (!has_training) {
     dataset.issues.push_back(

@@ -67,7 +67,10 @@ Size size_from(const std::string& text) {
 DatasetSettings settings_from(const schema::Values& values) {
   DatasetSettings settings;
   DatasetOptions& dataset = settings.dataset;
-  dataset.bucket.resolution = size_from(values.maybe_text("resolution").value_or("512"));
+  // The embedded model is made for this size, and its pictures have it.
+  const bool is_embedded = values.maybe_text("pretrained_model_name_or_path") == "embedded" ||
+                           values.maybe_text("train_data_dir") == "embedded";
+  dataset.bucket.resolution = size_from(values.maybe_text("resolution").value_or(is_embedded ? "64" : "512"));
   dataset.bucket.enable_bucket = values.flag("enable_bucket");
   dataset.bucket.bucket_no_upscale = values.flag("bucket_no_upscale");
   dataset.bucket.min_bucket_reso = values.maybe_integer("min_bucket_reso").value_or(256);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -47,7 +48,9 @@ std::optional<FolderName> parse_folder_name(const std::string& name) {
   const size_t end = std::min(name.find('_'), name.size());
   FolderName result;
   const auto [stop, error] = std::from_chars(name.data(), name.data() + end, result.repeats);
-  if (error != std::errc{} || stop != name.data() + end) return std::nullopt;
+  const bool is_huge = error == std::errc::result_out_of_range && !name.starts_with('-');
+  if (is_huge) result.repeats = std::numeric_limits<int64_t>::max();  // refused by the scan
+  if ((error != std::errc{} && !is_huge) || stop != name.data() + end) return std::nullopt;
   if (end < name.size()) result.class_tokens = name.substr(end + 1);
   return result;
 }

@@ -65,8 +65,9 @@ Picture load_picture(const std::filesystem::path& path, const LoadOptions& optio
 
 Picture decode_picture(std::span<const uint8_t> bytes, const std::filesystem::path& path, const LoadOptions& options) {
   const PictureInfo info = probe_picture(bytes, path, options.limits);
-  base::Result<Picture> decoded =
-      info.kind == PictureKind::Bmp ? read_bmp(bytes) : decode_with_vips(bytes, info, options.sixteen_bit);
+  base::Result<Picture> decoded = info.kind == PictureKind::Bmp
+                                      ? read_bmp(bytes)
+                                      : decode_with_vips(bytes, info, options.sixteen_bit, options.is_strict);
   if (!decoded) throw base::Error(decoded.error().code(), path.string() + ": " + decoded.error().message());
   Picture picture = std::move(decoded).value();
   picture.notes.insert(picture.notes.begin(), info.notes.begin(), info.notes.end());

@@ -39,6 +39,7 @@ struct LoadOptions {
   // Without alpha, transparent parts keep their colour as in sd-scripts, or are laid over this one.
   std::optional<std::array<uint8_t, 3>> background{};
   PictureLimits limits{};
+  bool is_strict = false;  // what decoders only warn of counts as broken, too
 };
 
 // PNG, JPEG, WebP, BMP, first frame of GIF, TIFF and AVIF (where the installed libraries decode it). CMYK becomes RGB

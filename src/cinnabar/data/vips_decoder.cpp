@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 #include "cinnabar/base/log.h"
 
@@ -35,7 +36,7 @@ void start_vips() {
   });
 }
 
-// The error buffer of libvips is shared by all threads; its first line is the reason.
+// Its first line is the reason.
 base::Error vips_failure() {
   std::unique_ptr<gchar, decltype(&g_free)> text(vips_error_buffer_copy(), g_free);
   std::string reason = text ? text.get() : "";
@@ -44,12 +45,13 @@ base::Error vips_failure() {
                                      ": the file is broken or cut off; replace or remove it"};
 }
 
-Image open_image(std::span<const uint8_t> bytes, PictureKind kind) {
+Image open_image(std::span<const uint8_t> bytes, PictureKind kind, bool is_strict) {
   // libvips takes the buffer as non-const and does not write to it.
   void* data = const_cast<uint8_t*>(bytes.data());
   const auto load = [&](auto loader) {
     VipsImage* image = nullptr;
-    loader(data, bytes.size(), &image, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on", VIPS_FAIL_ON_ERROR, nullptr);
+    loader(data, bytes.size(), &image, "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+           is_strict ? VIPS_FAIL_ON_WARNING : VIPS_FAIL_ON_ERROR, nullptr);
     return Image(image);
   };
   switch (kind) {
@@ -165,12 +167,9 @@ bool read_pixels(VipsImage* image, const Layout& layout, Picture& picture) {
   return true;
 }
 
-}  // namespace
-
-base::Result<Picture> decode_with_vips(std::span<const uint8_t> bytes, const PictureInfo& info,
-                                       SixteenBit sixteen_bit) {
-  start_vips();
-  Image image = open_image(bytes, info.kind);
+base::Result<Picture> decode_once(std::span<const uint8_t> bytes, const PictureInfo& info, SixteenBit sixteen_bit,
+                                  bool is_strict) {
+  Image image = open_image(bytes, info.kind, is_strict);
   if (!image) return vips_failure();
   const Size size = {vips_image_get_width(image.get()), vips_image_get_height(image.get())};
   if (size != info.stored) {
@@ -197,6 +196,23 @@ base::Result<Picture> decode_with_vips(std::span<const uint8_t> bytes, const Pic
   picture.notes = std::move(notes);
   if (!read_pixels(image.get(), layout, picture)) return vips_failure();
   return picture;
+}
+
+}  // namespace
+
+base::Result<Picture> decode_with_vips(std::span<const uint8_t> bytes, const PictureInfo& info, SixteenBit sixteen_bit,
+                                       bool is_strict) {
+  start_vips();
+  // All threads write their reasons into one buffer of libvips. Failures are rare: the picture is then decoded once
+  // more with nobody else at work, so that the buffer holds its own reason alone.
+  static std::shared_mutex buffer;
+  {
+    const std::shared_lock together(buffer);
+    if (base::Result<Picture> picture = decode_once(bytes, info, sixteen_bit, is_strict)) return picture;
+  }
+  const std::unique_lock alone(buffer);
+  vips_error_clear();
+  return decode_once(bytes, info, sixteen_bit, is_strict);
 }
 
 }  // namespace cinnabar::data

@@ -10,13 +10,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/log.h"
 #include "cinnabar/base/process.h"
-#include "cinnabar/jobs/line_reader.h"
 #include "cinnabar/jobs/known_failures.h"
+#include "cinnabar/jobs/line_reader.h"
 #include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/jobs/run_record.h"
 #include "cinnabar/jobs/run_recorder.h"
@@ -174,7 +175,6 @@ class Run {
     return result;
   }
 
-  std::string failed_text(int code) const {
   // Errors of the user's making say all themselves; after a fault of a device it matters what is left.
   bool is_worth_saving_text() const {
     if (!error_) return true;
@@ -182,12 +182,13 @@ class Run {
     return code == base::ErrorCode::Device || code == base::ErrorCode::OutOfMemory;
   }
 
+  std::string failed_text(int code) const {
     if (error_) return error_->value("text", "");
     if (code == 130) return "The run was interrupted.";
     std::string text = "The engine ended with status " + std::to_string(code) + " without saying why.";
     if (last_lines_.empty()) return text;
-    text += " Its last words:";
     if (const std::string known = known_.explanation(); !known.empty()) text += " " + known;
+    text += " Its last words:";
     for (const std::string& line : last_lines_) text += "\n  " + line;
     return text + "\n";
   }
@@ -203,9 +204,9 @@ class Run {
     }
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
       return "The engine was ended from outside" + when + " (" + name + ").";
-    return "The engine crashed" + when + " (" + name +
     if (const std::string known = known_.explanation(); !known.empty())
       return "The engine crashed" + when + " (" + name + "). " + known;
+    return "The engine crashed" + when + " (" + name +
            "). This is a bug in Cinnabar or in a driver; please report it with the record of the run.";
   }
 
@@ -222,8 +223,8 @@ class Run {
   std::vector<std::string> saved_;
   std::vector<std::string> last_lines_;
   std::optional<ordered_json> error_;
-  int64_t last_step_ = 0;
   KnownFailures known_;
+  int64_t last_step_ = 0;
   int signals_ = 0;
   bool is_loss_told_ = false;
 };
@@ -270,8 +271,13 @@ void write_outcome(RunRecord record, const RunOutcome& outcome, const RunFolder&
 
 }  // namespace
 
-RunOutcome run(const schema::Schema& schema, const schema::Config& config, const Engine& engine,
+RunOutcome run(const schema::Schema& schema, const schema::Config& asked, const Engine& engine,
                const std::filesystem::path& workspace, const RunHandlers& handlers, const std::string& parent) {
+  schema::Config config = asked;
+  // Drawn here, so that the record of the run repeats it. A resumed run takes the seed of its state.
+  if (config.command == "train" && !config.values.has("seed") && !config.values.has("resume")) {
+    config.values.set("seed", static_cast<int64_t>(std::random_device()()));
+  }
   const std::string given = config.values.maybe_text("output_name").value_or("");
   const std::string name = given.empty() || given == "last" ? config.command : given;
   const RunFolder folder(workspace, name);

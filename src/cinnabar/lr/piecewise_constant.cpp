@@ -33,6 +33,8 @@ Schedule make(const ScheduleRequest& request) {
     }
     const auto limit = schema::parse_integer(part.substr(colon + 1));
     if (!limit || *limit < 0) fail(rules, part);
+    if (!before.empty() && *limit <= before.rbegin()->first)
+      fail(rules, part + "\" does not come after \"" + std::to_string(before.rbegin()->first));
     before[*limit] = *factor;
   }
   if (!last) fail(rules, rules);

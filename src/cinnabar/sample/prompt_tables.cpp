@@ -1,6 +1,5 @@
 #include "cinnabar/sample/prompt_tables.h"
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +8,7 @@
 #include "cinnabar/base/text_match.h"
 #include "cinnabar/sample/prompt_setting.h"
 #include "cinnabar/schema/toml_limits.h"
+#include "cinnabar/schema/toml_parser.h"
 
 namespace cinnabar::sample {
 
@@ -99,6 +99,8 @@ class TomlPrompts {
       return note(own.empty() ? shared : own,
                   "this prompt has more than " + std::to_string(kMostKeys) + " keys; left out");
     }
+    const toml::node* words = own.contains("prompt") ? own.get("prompt") : shared.get("prompt");
+    if (words != nullptr && !words->is_string()) return note(*words, "prompt: expected a text; left out");
     Prompt prompt;
     for (const auto& [key, node] : shared) {
       if (key.str() == "subset") continue;
@@ -159,6 +161,11 @@ void add_object(const nlohmann::ordered_json& object, const std::string& where, 
     list.notes.push_back(where + ": there is no key \"prompt\"; left out");
     return;
   }
+  if (!object["prompt"].is_string()) {
+    list.notes.push_back(where + ": prompt = " + object["prompt"].dump(-1, ' ', false, json::error_handler_t::replace) +
+                         ": expected a text; left out");
+    return;
+  }
   Prompt prompt;
   for (const auto& [key, value] : object.items()) {
     if (key == "enum" || value.is_null()) continue;  // a running number that the reference adds itself; unset
@@ -171,6 +178,7 @@ void add_object(const nlohmann::ordered_json& object, const std::string& where, 
 }  // namespace
 
 PromptList read_toml_prompts(const std::string& text, const std::string& name) {
+  if (schema::looks_like_json(text)) return read_json_prompts(text, name);
   PromptList list;
   try {
     schema::check_toml(text, name);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/schema/resolve.h"
 #include "cinnabar/schema/value_text.h"
 
@@ -27,7 +28,11 @@ class Rules {
       if (!has("prompt") && !has("prompt_file"))
         add("prompt", "missing: say what the picture shows (or name a prompt_file)");
     }
-    if (command_ == "init_model") require("output", "name the file to write");
+    if (command_ == "init_model") {
+      require("output", "name the file to write");
+      check_new_model();
+    }
+    check_output();
     check_sizes();
     check_captions();
     check_pictures();
@@ -38,6 +43,14 @@ class Rules {
   }
 
  private:
+  void check_new_model() {
+    if (!has("output")) return;
+    const std::filesystem::path path = values_.text("output");
+    if (path.extension() != ".safetensors") add("output", "expected a name that ends in .safetensors");
+    const std::string kind = base::kind_of(path);
+    if (!kind.empty()) add("output", "this is " + kind + " that exists already; name another file, or remove it first");
+  }
+
   bool has(const std::string& name) const { return values_.has(name); }
   bool is_on(const std::string& name) const { return values_.flag(name); }
   double number(const std::string& name) const { return values_.maybe_number(name).value_or(0.0); }
@@ -49,6 +62,30 @@ class Rules {
   }
   void require(const std::string& name, const std::string& message) {
     if (!has(name)) add(name, "missing: " + message);
+  }
+
+  // The name becomes part of file names, which file systems hold to 255 bytes.
+  void check_output() {
+    constexpr size_t kMostBytes = 200;
+    if (!has("output_name")) return;
+    const std::string name = values_.text("output_name");
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7F; };
+    if (std::ranges::any_of(name, is_control)) return add("output_name", "it holds control characters");
+    if (name.empty() || name == "." || name == "..") return add("output_name", "expected a name for files");
+    if (name.find('/') != std::string::npos) {
+      return add("output_name", "expected a name without /; the folder is what output_dir says");
+    }
+    if (name.size() > kMostBytes) {
+      return add("output_name",
+                 "expected at most " + std::to_string(kMostBytes) + " bytes, found " + std::to_string(name.size()));
+    }
+    if (command_ != "train" || !has("output_dir") || !has("save_model_as")) return;
+    const std::filesystem::path file =
+        std::filesystem::path(value_text(values_.raw("output_dir"))) / (name + "." + values_.text("save_model_as"));
+    std::error_code ignored;  // what cannot be looked at fails with its own message when it is written
+    if (std::filesystem::is_directory(file, ignored)) {
+      add("output_name", "the result would be " + file.string() + ", which is a folder; choose another name");
+    }
   }
 
   void check_sizes() {
@@ -96,9 +133,10 @@ class Rules {
     for (const char* name : {"shuffle_caption", "enable_wildcard"}) {
       if (is_on(name)) add(name, "not possible" + ending);
     }
-    if (has("caption_lines") && values_.text("caption_lines") == "random") add("caption_lines", "not possible" + ending);
-    for (const char* name : {"caption_dropout_rate", "caption_tag_dropout_rate", "caption_dropout_every_n_epochs",
-                             "token_warmup_step"}) {
+    if (has("caption_lines") && values_.text("caption_lines") == "random")
+      add("caption_lines", "not possible" + ending);
+    for (const char* name :
+         {"caption_dropout_rate", "caption_tag_dropout_rate", "caption_dropout_every_n_epochs", "token_warmup_step"}) {
       if (number(name) > 0) add(name, "expected 0" + ending);
     }
     if (command_ == "train" && !is_on("network_train_unet_only")) {
@@ -107,6 +145,7 @@ class Rules {
   }
 
   void check_methods() {
+    if (number("network_dropout") >= 1.0) add("network_dropout", "expected below 1; 1 would drop every value");
     if (is_on("network_train_unet_only") && is_on("network_train_text_encoder_only")) {
       add("network_train_unet_only", "contradicts network_train_text_encoder_only; give one of them");
     }

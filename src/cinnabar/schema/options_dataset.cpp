@@ -106,7 +106,7 @@ std::vector<Option> reading_rows() {
       {.name = "dataset_repeats",
        .type = Type::Int,
        .fallback = 1,
-       .range = {{1, 1e9}},
+       .range = {{1, 1e5}},
        .group = kGroup,
        .level = Level::Advanced,
        .shown_if = "dataset_config",
@@ -188,7 +188,8 @@ std::vector<Option> dataset_options() {
        .group = kGroup,
        .unit = "px",
        .label = "Resolution",
-       .help = "The training size: a side (512) or WIDTH,HEIGHT (512,768). The default is the base model's own size."},
+       .help = "The training size: a side (512) or WIDTH,HEIGHT (512,768). The default is 512, and 64 for the embedded "
+               "model or its pictures."},
       {.name = "train_batch_size",
        .aliases = {"batch_size"},
        .type = Type::Int,

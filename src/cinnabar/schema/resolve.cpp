@@ -182,6 +182,7 @@ Config resolve(const Schema& schema, const std::string& command, const std::vect
   check_planned(merge(sources, &Source::planned), has_gui_file, config, problems);
   Checker(schema, given, config, problems).run();
   cross_check(config, given, problems);
+  for (std::string& notice : idle_options(config, given)) config.notices.push_back(std::move(notice));
   return config;
 }
 

@@ -31,4 +31,7 @@ Config read_config(const Schema& schema, const std::string& command, const std::
 // Rules between options, for those that the configuration has (cross_checks.cpp).
 void cross_check(const Config& config, const std::map<std::string, Given>& given, Problems& problems);
 
+// A sentence for each given option that has no effect without another one (idle_options.cpp).
+std::vector<std::string> idle_options(const Config& config, const std::map<std::string, Given>& given);
+
 }  // namespace cinnabar::schema

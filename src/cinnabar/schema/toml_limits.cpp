@@ -33,6 +33,7 @@ class Scan {
 
   void step() {
     const char c = text_[at_];
+    if (expects_name_) check_name(c);
     if (c == '"' || c == '\'') return skip_string(c);
     if (c == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
@@ -68,6 +69,15 @@ class Scan {
       default:
         return count_key_bytes(1);
     }
+  }
+
+  // The first character behind the bracket of a header, where some versions of the parser take any.
+  void check_name(char c) {
+    if (c == ' ' || c == '\t' || c == '[') return;
+    expects_name_ = false;
+    const bool is_name = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                         c == '-' || c == '"' || c == '\'' || c == ']';
+    if (!is_name) refuse("not valid TOML: expected the name of a table behind \"[\"");
   }
 
   void skip_string(char quote) {
@@ -119,6 +129,7 @@ class Scan {
     const bool begins_header = is_list && levels_.empty() && !is_value_;
     if (begins_header) {
       is_header_ = true;
+      expects_name_ = true;
       header_dots_ = 0;
       return;
     }
@@ -152,13 +163,28 @@ class Scan {
   size_t header_dots_ = 0;
   size_t outer_dots_ = 0;  // of the keys in front of open brackets
   bool is_header_ = false;
+  bool expects_name_ = false;
   bool is_value_ = false;
   std::vector<Level> levels_;
 };
 
 }  // namespace
 
+bool looks_like_json(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n\xEF\xBB\xBF";
+  const size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos || text[first] == '{') return first != std::string_view::npos;
+  if (text[first] != '[') return false;
+  const size_t second = text.find_first_not_of(kBlank, first + 1);
+  return second != std::string_view::npos && text[second] == '{';
+}
+
 void check_toml(std::string_view text, const std::string& name, const TomlLimits& limits) {
+  if (looks_like_json(text)) {
+    throw base::Error(base::ErrorCode::Config,
+                      name + ": not valid TOML: the text is JSON" +
+                          (text.find('[') < text.find('{') ? ", a list of tables; here one table is expected" : ""));
+  }
   Scan(text, name, limits).run();
 }
 

@@ -14,7 +14,10 @@ struct TomlLimits {
   size_t key_bytes = 256;   // of each part of a dotted key
 };
 
-// Throws Error{Config} that names file and line. A text that is no TOML may pass.
+// Whether the text begins as JSON does and as TOML cannot: with "{", or with a list of tables.
+bool looks_like_json(std::string_view text);
+
+// Throws Error{Config} that names file and line; JSON is refused, too. Other text that is no TOML may pass.
 void check_toml(std::string_view text, const std::string& name, const TomlLimits& limits = {});
 
 }  // namespace cinnabar::schema

@@ -41,11 +41,15 @@ Result<Value> parse_steps(const Option& option, std::string_view text) {
 }
 
 // Kept as "WIDTH,HEIGHT".
+constexpr int64_t kSmallestSide = 8;
+constexpr int64_t kLargestSide = 16384;
 Result<Value> parse_size(const Option& option, std::string_view text) {
   const size_t mark = text.find_first_of(",x");
   const auto width = parse_integer(trimmed(text.substr(0, mark)));
   const auto height = mark == std::string_view::npos ? width : parse_integer(trimmed(text.substr(mark + 1)));
-  if (!width || !height || *width < 1 || *height < 1 || *width > 65536 || *height > 65536) return expected(option);
+  if (!width || !height || std::min(*width, *height) < kSmallestSide || std::max(*width, *height) > kLargestSide) {
+    return expected(option);
+  }
   return Value(std::to_string(*width) + "," + std::to_string(*height));
 }
 
@@ -68,9 +72,17 @@ std::string type_text(const Option& option) {
     case Type::Steps:
       return "a whole number of steps, a share of all steps below 1 (0.1), or a percentage (10%)";
     case Type::Size:
-      return "a side in pixels (512) or WIDTH,HEIGHT (512,768)";
+      return "a side in pixels (512) or WIDTH,HEIGHT (512,768), each from 8 to 16384";
   }
   return {};
+}
+
+bool is_open(const Option& option) { return option.range && option.range->high >= 1e15; }
+
+// Of a number above an open-ended range, whose bound help does not show.
+std::string above_text(const Option& option) {
+  if (!is_open(option)) return {};
+  return " and at most " + std::to_string(static_cast<int64_t>(std::min(option.range->high, 1e18)));
 }
 
 std::string bound_text(const Option& option, double bound) {
@@ -107,6 +119,8 @@ Result<Value> parse_value(const Option& option, std::string_view text) {
       return parse_flag(option, text);
     case Type::Int:
       if (const auto value = parse_integer(trimmed(text))) return Value(*value);
+      if (const auto number = parse_number(trimmed(text)); number && *number > 1e15 && is_open(option))
+        return Error(ErrorCode::Config, "expected " + expected_text(option) + above_text(option));
       return expected(option);
     case Type::Float:
       if (const auto value = parse_number(trimmed(text))) return Value(*value);
@@ -147,7 +161,9 @@ std::string check_value(const Option& option, const Value& value) {
   const auto is_outside = [&](double number) {
     return option.range && (number < option.range->low || number > option.range->high);
   };
-  if (const auto* whole = std::get_if<int64_t>(&value); whole && is_outside(static_cast<double>(*whole))) return wrong;
+  if (const auto* whole = std::get_if<int64_t>(&value); whole && is_outside(static_cast<double>(*whole))) {
+    return *whole > 0 && option.type == Type::Int ? wrong + above_text(option) : wrong;
+  }
   if (const auto* number = std::get_if<double>(&value); number && option.type == Type::Float && is_outside(*number)) {
     return wrong;
   }

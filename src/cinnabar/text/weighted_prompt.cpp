@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/text/unicode.h"
 
 namespace cinnabar::text {
@@ -14,6 +15,8 @@ namespace {
 constexpr double kRound = 1.1;
 constexpr double kSquare = 1 / 1.1;
 constexpr size_t kMostOpen = 16;
+constexpr double kLargestWeight = 1e30;  // the model computes with single precision
+constexpr size_t kShownBytes = 80;
 
 // The text between ":" and ")" at `at` (which is the colon), if it is made of digits and dots after an optional sign.
 std::optional<std::u32string_view> weight_at(std::u32string_view prompt, size_t at) {
@@ -40,8 +43,8 @@ double number_of(std::u32string_view text) {
   const auto [read, error] = std::from_chars(digits.data(), end, value);
   if (error != std::errc{} || read != end)
     throw base::Error(base::ErrorCode::Data,
-                      "the prompt holds \"(...:" + encode_utf8(text) +
-                          ")\", whose weight is no number; expected for example \"(word:1.3)\", or \"\\(\" for a "
+                      "\"(...:" + base::shown_text(encode_utf8(text), kShownBytes) +
+                          ")\" has a weight that is no number; expected for example \"(word:1.3)\", or \"\\(\" for a "
                           "bracket that is meant as text");
   return value;
 }
@@ -55,8 +58,8 @@ class Parser {
     for (const size_t from : round_) multiply(from, kRound);
     for (const size_t from : square_) multiply(from, kSquare);
     for (const WeightedPiece& piece : pieces_) {
-      if (!std::isfinite(piece.weight))
-        throw base::Error(base::ErrorCode::Data, "the weights of nested brackets in the prompt multiply to no number");
+      if (!(std::abs(piece.weight) <= kLargestWeight))
+        throw base::Error(base::ErrorCode::Data, "the weights of nested brackets multiply to more than a number holds");
     }
     return merged();
   }
@@ -71,8 +74,8 @@ class Parser {
     } else if (c == U'(' || c == U'[') {
       if (round_.size() + square_.size() >= kMostOpen)
         throw base::Error(base::ErrorCode::Data,
-                          "the prompt has more than 16 brackets open at once, whose weights multiply; write the weight "
-                          "as a number, \"(word:1.3)\", or \"\\(\" for a bracket that is meant as text");
+                          "more than 16 brackets are open at once, whose weights multiply; write the weight as a "
+                          "number, \"(word:1.3)\", or \"\\(\" for a bracket that is meant as text");
       (c == U'(' ? round_ : square_).push_back(pieces_.size());
       ++at_;
     } else if (c == U':') {
@@ -134,7 +137,11 @@ class Parser {
 
 std::vector<WeightedPiece> parse_weighted_prompt(std::string_view prompt) {
   const std::u32string text = decode_utf8(prompt);
-  return Parser(text).run();
+  try {
+    return Parser(text).run();
+  } catch (const base::Error& error) {
+    throw base::Error(error.code(), "the prompt \"" + base::shown_text(prompt, kShownBytes) + "\": " + error.message());
+  }
 }
 
 std::vector<WeightedToken> encode_weighted(const ClipTokenizer& tokenizer, std::string_view prompt, Padding padding) {

@@ -84,8 +84,14 @@ std::optional<SavedState> state_to_resume(const schema::Values& values, base::Ev
   const auto wanted = values.maybe_text("resume");
   if (!wanted) return std::nullopt;
   const fs::path output_dir = values.text("output_dir");
-  if (*wanted == "auto") {
+  if (*wanted == "auto" || *wanted == "newest") {
     auto state = newest_state(output_dir, stem_of(values), events);
+    if (!state && *wanted == "newest") {
+      throw base::Error(base::ErrorCode::Config,
+                        "there is no complete state of \"" + stem_of(values) + "\" in " + output_dir.string() +
+                            " to go on from: the run saved none (save_state), or it was removed. What it made is left "
+                            "alone; to train anew, start it by cinnabar train");
+    }
     if (!state) {
       events.log("resume auto: no complete state of \"" + stem_of(values) + "\" in " + output_dir.string() +
                  "; the run starts from the beginning.");

@@ -13,9 +13,9 @@
 namespace cinnabar::train {
 
 // The state that `resume` names: a folder, or "auto" for the newest complete one of this output_dir and output_name.
-// Nothing without the option, and with auto when there is none yet (said). Folders that are not complete are named and
-// passed over with auto. Throws Error{Io} or Error{Format} for a folder that cannot be used, with the newest usable one
-// beside it.
+// "newest" is auto that fails when there is none (Error{Config}). Nothing without the option, and with auto when there
+// is none yet (said). Folders that are not complete are named and passed over with auto. Throws Error{Io} or
+// Error{Format} for a folder that cannot be used, with the newest usable one beside it.
 std::optional<SavedState> state_to_resume(const schema::Values& values, base::EventSink& events);
 
 // Complete or not, newest first: folders in `output_dir` whose name begins with `stem` and ends in "-state".

@@ -36,9 +36,9 @@ std::string filter_name(data::Interpolation filter) {
 }
 
 // Why a picture cannot be decoded, or "".
-std::string decode_failure(const std::filesystem::path& path) {
+std::string decode_failure(const std::filesystem::path& path, bool is_strict) {
   try {
-    (void)data::load_picture(path);
+    (void)data::load_picture(path, {.is_strict = is_strict});
     return {};
   } catch (const base::Error& error) {
     return error.message();
@@ -101,8 +101,10 @@ std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::Eve
   for (const std::string& notice : description.notices) events.warning(notice);
   for (data::DatasetOptions& options : description.datasets) options.background = background_of(values);
   data::ScanOptions scan;
-  scan.decode_failure = decode_failure;
   scan.decodes_all = values.flag("strict");
+  scan.decode_failure = [is_strict = scan.decodes_all](const std::filesystem::path& path) {
+    return decode_failure(path, is_strict);
+  };
   scan.progress = [&](int64_t done, int64_t total) {
     events.progress({.phase = "scan", .step = done, .total = total});
   };

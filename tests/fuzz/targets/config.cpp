@@ -1,5 +1,6 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/schema/config_text.h"
+#include "cinnabar/schema/option_groups.h"
 #include "cinnabar/schema/resolve.h"
 #include "fuzz/fuzz_target.h"
 #include "fuzz/memory_file.h"

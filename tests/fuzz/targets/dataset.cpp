@@ -1,5 +1,6 @@
 #include "cinnabar/data/config_tree.h"
 #include "cinnabar/data/dataset_file.h"
+#include "cinnabar/schema/option_groups.h"
 #include "cinnabar/schema/resolve.h"
 #include "fuzz/fuzz_target.h"
 
