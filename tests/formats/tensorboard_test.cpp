@@ -88,8 +88,8 @@ TEST_CASE("every writer has a file of its own and names no host") {
   CHECK(name.starts_with("events.out.tfevents."));
   CHECK(name.find(".cinnabar.") != std::string::npos);
   folder.put("file", "");
-  CHECK_THROWS_WITH_AS(TensorBoardWriter(folder / "file/logs"), doctest::Contains("cannot create the event file"),
-                       base::Error);
+  CHECK_THROWS_WITH_AS(TensorBoardWriter(folder / "file/logs"),
+                       doctest::Contains("cannot make the folder of the event file"), base::Error);
 }
 
 TEST_CASE("numbers that are not finite are written as they are") {

@@ -77,8 +77,7 @@ TEST_CASE("an_override_is_proposed_within_a_family_only") {
   CHECK(suggested_override(list, "gfx90c") == "9.0.0");
   CHECK(suggested_override({"gfx1010", "gfx1030"}, "gfx1012") == "10.1.0");
   CHECK(suggested_override(list, "gfx1010") == "10.3.0");
-  for (const char* chip : {"gfx942", "gfx908", "gfx803"})
-    CHECK(suggested_override(list, chip) == std::nullopt);
+  for (const char* chip : {"gfx942", "gfx908", "gfx803"}) CHECK(suggested_override(list, chip) == std::nullopt);
   CHECK(suggested_override({"gfx1100"}, "gfx1032") == std::nullopt);
 }
 

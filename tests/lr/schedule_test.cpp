@@ -115,8 +115,8 @@ TEST_CASE("settings that do not fit are refused") {
                        base::Error);
   CHECK_THROWS_WITH_AS(make("warmup_stable_decay", {.total_steps = 9, .warmup_steps = 5, .decay_steps = 5}, {}),
                        doctest::Contains("more than the 9 steps"), base::Error);
-  for (const char* rules :
-       {"step_rules=", "step_rules=1:10", "step_rules=1,2", "step_rules=a:10,1", "step_rules=1:x,1", "step_rules=1:20,0.5:10,0.1"}) {
+  for (const char* rules : {"step_rules=", "step_rules=1:10", "step_rules=1,2", "step_rules=a:10,1", "step_rules=1:x,1",
+                            "step_rules=1:20,0.5:10,0.1"}) {
     CHECK_THROWS_WITH_AS(make("piecewise_constant", {}, {rules}), doctest::Contains("FACTOR:STEP"), base::Error);
   }
   CHECK_THROWS_WITH_AS(make("StepLR", {}, {}), doctest::Contains("needs step_size"), base::Error);

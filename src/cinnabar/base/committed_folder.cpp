@@ -16,8 +16,8 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/json_tree.h"
-#include "cinnabar/base/sha256.h"
 #include "cinnabar/base/path_kind.h"
+#include "cinnabar/base/sha256.h"
 #include "cinnabar/base/utf8.h"
 
 namespace cinnabar::base {

@@ -6,8 +6,9 @@
 namespace cinnabar::base {
 
 namespace {
-constexpr std::array<std::string_view, 11> kNames = {"Usage",       "Config", "Data",      "Format", "Io",      "OutOfSpace",
-                                                     "OutOfMemory", "Device", "Cancelled", "Denied", "Internal"};
+constexpr std::array<std::string_view, 11> kNames = {"Usage",     "Config",     "Data",        "Format",
+                                                     "Io",        "OutOfSpace", "OutOfMemory", "Device",
+                                                     "Cancelled", "Denied",     "Internal"};
 }
 
 std::string_view to_string(ErrorCode code) { return kNames.at(static_cast<size_t>(code)); }
@@ -34,9 +35,10 @@ int exit_status(ErrorCode code) {
 }
 
 void assertion_failed(const char* expression, const char* file, int line) {
-  throw Error(ErrorCode::Internal,
-              "internal error: " + std::string(expression) + " does not hold; this is a bug in Cinnabar, please report it",
-              std::filesystem::path(file).filename().string() + ":" + std::to_string(line));
+  throw Error(
+      ErrorCode::Internal,
+      "internal error: " + std::string(expression) + " does not hold; this is a bug in Cinnabar, please report it",
+      std::filesystem::path(file).filename().string() + ":" + std::to_string(line));
 }
 
 }  // namespace cinnabar::base

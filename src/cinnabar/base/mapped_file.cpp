@@ -16,7 +16,7 @@ namespace cinnabar::base {
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error(ErrorCode::Io, "cannot open " + path.string() + ": " + std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   const bool is_regular = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
   if (!is_regular) {
     ::close(fd);

@@ -48,7 +48,8 @@ class RandomStream {
   // Fisher-Yates.
   template <class T>
   void shuffle(std::span<T> items) {
-    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[static_cast<size_t>(integer(0, static_cast<int64_t>(i)))]);
+    for (size_t i = items.size(); i > 1; --i)
+      std::swap(items[i - 1], items[static_cast<size_t>(integer(0, static_cast<int64_t>(i)))]);
   }
 
  private:

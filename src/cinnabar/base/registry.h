@@ -29,7 +29,8 @@ class Registry {
   const Entry& at(const std::string& name) const {
     if (const Entry* entry = find(name)) return *entry;
     const std::string near = nearest_name(name, names());
-    std::string message = "unknown " + kind_ + " \"" + name + "\"" + (near.empty() ? "" : ": did you mean \"" + near + "\"?");
+    std::string message =
+        "unknown " + kind_ + " \"" + name + "\"" + (near.empty() ? "" : ": did you mean \"" + near + "\"?");
     message += " Known: ";
     for (const std::string& known : names()) message += known + (known == names().back() ? "" : ", ");
     throw Error(ErrorCode::Config, message);

@@ -25,7 +25,7 @@ struct LauncherCommand {
   const char* help;
 };
 constexpr LauncherCommand kLauncherCommands[] = {{"build", "Brings the build up to date."},
-                                                   {"test", "Builds and runs the tests."}};
+                                                 {"test", "Builds and runs the tests."}};
 
 void print_line(const std::string& name, const std::string& help) {
   std::cout << "  " << name << std::string(name.size() < 12 ? 12 - name.size() : 1, ' ') << help << "\n";
@@ -108,8 +108,8 @@ int run_program(const std::vector<std::string>& arguments) {
   } catch (const std::filesystem::filesystem_error& error) {
     return fail({base::ErrorCode::Io, error.path1().string() + ": " + error.code().message() + "; check the path"});
   } catch (const std::system_error& error) {
-    const bool is_shortage = error.code() == std::errc::resource_unavailable_try_again ||
-                             error.code() == std::errc::not_enough_memory;
+    const bool is_shortage =
+        error.code() == std::errc::resource_unavailable_try_again || error.code() == std::errc::not_enough_memory;
     return fail({is_shortage ? base::ErrorCode::OutOfMemory : base::ErrorCode::Io,
                  "the system refused: " + error.code().message() +
                      (is_shortage ? "; free memory or raise the limits (ulimit -v, -u)" : "")});

@@ -87,8 +87,8 @@ Config parse_config_json(const std::string& text) {
   ordered_json json;
   const bool is_read = !base::read_json_tree(text, json, {.keys = kMaxConfigKeys});
   const bool is_config = is_read && json.is_object() && json.contains("cinnabar_config") &&
-                         json["cinnabar_config"] == 1 && json.contains("command") &&
-                         json.contains("values") && json["command"].is_string() && json["values"].is_object();
+                         json["cinnabar_config"] == 1 && json.contains("command") && json.contains("values") &&
+                         json["command"].is_string() && json["values"].is_object();
   if (!is_config) {
     throw base::Error(base::ErrorCode::Format,
                       "the configuration is not readable: expected JSON with \"cinnabar_config\": 1, "

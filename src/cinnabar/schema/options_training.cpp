@@ -229,7 +229,8 @@ std::vector<Option> program_options() {
        .group = group,
        .level = Level::Advanced,
        .label = "Write configuration",
-       .help = "Writes the resolved options as TOML and ends: train gui.json --output_config new.toml. Without a name after "
+       .help = "Writes the resolved options as TOML and ends: train gui.json --output_config new.toml. Without a name "
+               "after "
                "it, config_file is what is written, as in sd-scripts. The file must not exist yet.",
        .is_for_front = true},
       {.name = "workspace",

@@ -16,9 +16,9 @@ struct WeightedPiece {
 };
 
 // One piece at least (an empty one for an empty prompt); neighbours of equal weight are one piece. An open bracket
-// without its partner counts as closed at the end. Throws Error{Data} for a weight that is no number ("(word:1.2.3)") and for
-// more than 16 brackets that are open at once; the message shows the beginning of the prompt.
-// Source: the grammar of AUTOMATIC1111's web UI.
+// without its partner counts as closed at the end. Throws Error{Data} for a weight that is no number ("(word:1.2.3)")
+// and for more than 16 brackets that are open at once; the message shows the beginning of the prompt. Source: the
+// grammar of AUTOMATIC1111's web UI.
 std::vector<WeightedPiece> parse_weighted_prompt(std::string_view prompt);
 
 // Every piece tokenized on its own, joined; without begin and end, not cut.

@@ -44,11 +44,9 @@ int execute(const Arguments& arguments, cinnabar::base::EventSink& events, const
   if (command == nullptr) {
     throw Error(ErrorCode::Usage, arguments.command + " is not part of this build of the engine");
   }
-  cinnabar::schema::Config config =
-      cinnabar::schema::parse_config_json(cinnabar::base::read_file(arguments.config));
+  cinnabar::schema::Config config = cinnabar::schema::parse_config_json(cinnabar::base::read_file(arguments.config));
   // The configuration lies in the run's record, which is where reports go.
-  config.values.set(cinnabar::train::kRunFolder,
-                    std::filesystem::absolute(arguments.config).parent_path().string());
+  config.values.set(cinnabar::train::kRunFolder, std::filesystem::absolute(arguments.config).parent_path().string());
   const int64_t threads = config.values.maybe_integer("threads").value_or(0);
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
   const int status = command->run(config.values, events, stop);
