@@ -124,6 +124,23 @@ class SetupTest(unittest.TestCase):
         self.assertIn('would fetch 2.13.0', output)
         self.assertEqual(sorted(self.root.rglob('*')), before)
 
+    def test_a_moved_checkout_is_configured_anew(self):
+        tree = self.root / 'build' / 'release'
+        tree.mkdir(parents=True)
+        (tree / 'build.ninja').write_text('old')
+        program = self.root / 'cmake'
+        program.write_text('#!/bin/sh\nexit 0\n')
+        program.chmod(0o755)
+        script = ('root=$1 dry_run= torch_dir=/t; source "$root/tools/setup/report.sh"; need_space() { :; }; '
+                  'source "$root/tools/setup/build.sh"; PATH=$root:$PATH; build_tree release')
+        for home, kept in ((self.root.resolve(), True), ('/elsewhere/cinnabar', False)):
+            (tree / 'build.ninja').write_text('old')
+            (tree / 'CMakeCache.txt').write_text(f'CINNABAR_TORCH:PATH=/t\nCMAKE_HOME_DIRECTORY:INTERNAL={home}\n')
+            done = subprocess.run(['bash', '-euc', script, 'bash', str(self.root)], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((tree / 'build.ninja').exists(), kept)
+            self.assertEqual('was moved' in done.stderr, not kept)
+
     def test_an_unknown_option_is_wrong_usage(self):
         code, output = self.run_setup('--use-npu')
         self.assertEqual(code, 2)

@@ -28,6 +28,10 @@ build_tree() {
   fi
   need_space "$root" 4 "the build"
   mkdir -p "$root/build"
+  if [[ -e $tree/CMakeCache.txt ]] && ! grep -q -x -F "CMAKE_HOME_DIRECTORY:INTERNAL=$(cd "$root" && pwd -P)" "$tree/CMakeCache.txt"; then
+    step "build: the checkout was moved; building anew"
+    rm -rf "$tree/CMakeCache.txt" "$tree/CMakeFiles" "$tree/build.ninja"
+  fi
   if [[ ! -e $tree/build.ninja ]] || ! grep -q -x -F "CINNABAR_TORCH:PATH=$torch_dir" "$tree/CMakeCache.txt"; then
     step "build: configuring build/$preset"
     ( cd "$root" && cmake --preset "$preset" -DCINNABAR_TORCH="$torch_dir" ) >"$root/build/configure.log" 2>&1 || {

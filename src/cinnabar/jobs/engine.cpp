@@ -21,11 +21,13 @@ fs::path find_torch() {
     }
     return fs::absolute(named);
   }
+  // The last but one is that of a checkout which was moved after it was built (build/PRESET/bin).
   for (const fs::path& folder :
-       {beside / "libtorch", beside / ".." / "lib" / "cinnabar" / "libtorch", fs::path(CINNABAR_BUILT_WITH_TORCH)}) {
+       {beside / "libtorch", beside / ".." / "lib" / "cinnabar" / "libtorch", fs::path(CINNABAR_BUILT_WITH_TORCH),
+        beside / ".." / ".." / ".." / ".deps" / "torch"}) {
     if (fs::is_directory(folder / "lib")) return fs::weakly_canonical(folder);
   }
-  throw base::Error(base::ErrorCode::Io, "libtorch was not found (last looked for at " +
+  throw base::Error(base::ErrorCode::Io, "libtorch was not found (looked for at " +
                                              std::string(CINNABAR_BUILT_WITH_TORCH) +
                                              "); run \"cinnabar setup\", or name a libtorch folder in CINNABAR_TORCH");
 }
