@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "cinnabar/base/error.h"
 
@@ -58,6 +59,37 @@ TEST_CASE("headers_begin_with_a_name") {
     CHECK_THROWS_WITH_AS(check_toml(text, "train.toml"), doctest::Contains("not valid TOML"), base::Error);
   }
   for (const std::string text : {"[a]", "[ a ]", "[[ a]]", "[\"a b\"]", "['a']", "[_-9]", "a = [ 1 ]", "a = [[=]]"}) {
+    CAPTURE(text);
+    CHECK_NOTHROW(check_toml(text, "train.toml"));
+  }
+}
+
+// toml++ 3.3 has undefined behaviour on some of them.
+TEST_CASE("characters_outside_ascii_stand_in_texts_and_comments_alone") {
+  struct Refused {
+    std::string text;
+    const char* message;
+  };
+  for (const auto& [text, message] : std::vector<Refused>{
+           {"\ufffd", "train.toml:1: not valid TOML: \"\ufffd\" stands outside of a text"},
+           {"a = 1\n\u0308 = 2\n", "train.toml:2: not valid TOML: \"\u0308\" stands outside of a text"},
+           {"gr\u00f6\u00dfe = 2\n", "put texts, and keys with such characters, between \" and \""},
+           {"a = \u8d64\n", "\"\u8d64\" stands outside of a text"},
+           {"a = [1,\n\ufe7f]\n", "train.toml:2: not valid TOML"},
+           {"[\u00e4]\n", "not valid TOML"},
+           {"a = \u201cb\u201d\n", "is no quotation mark of TOML; write \" or '"},
+           {"a\u00a0= 1\n", "a special space stands outside of a text"},
+           {"a\u3000= 1\n", "a special space stands outside of a text"},
+           {"a = \xff\xfe\n", "the file is not UTF-8"},
+           {"a = \xe8\xb5", "the file is not UTF-8"},
+           {"\xff\xfes\0", "the file is not UTF-8"},
+           {" \ufeffa = 1\n", "a special space stands outside of a text"}}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(check_toml(text, "train.toml"), doctest::Contains(message), base::Error);
+  }
+  for (const std::string text :
+       {"\ufeffa = 1\n", "# \u00e4 \ufffd \u201c\na = 1\n", "a = \"\u0308\ufe7f\"\n", "a = '\u8d64'\n",
+        "\"gr\u00f6\u00dfe\" = 1\n", "a = \"\"\"\n\u00e4\n\"\"\" # \u00e4\n", "[\"\u00e4\".'\u00f6']\n"}) {
     CAPTURE(text);
     CHECK_NOTHROW(check_toml(text, "train.toml"));
   }

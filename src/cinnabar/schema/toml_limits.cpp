@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/utf8.h"
 
 namespace cinnabar::schema {
 
@@ -67,8 +68,38 @@ class Scan {
       case '\r':
         return;
       default:
+        if (static_cast<unsigned char>(c) >= 0x80 && !is_byte_order_mark()) refuse_outside_ascii();
         return count_key_bytes(1);
     }
+  }
+
+  // At the start of the file alone; `at_` is behind the current byte.
+  bool is_byte_order_mark() const { return at_ <= 3 && text_.starts_with("\xEF\xBB\xBF"); }
+
+  // TOML 1.0 has no such character outside of texts and comments, and some of them lead the parser, which has an eye on
+  // later versions, to a place that it takes for unreachable.
+  [[noreturn]] void refuse_outside_ascii() const {
+    const std::string_view rest = text_.substr(at_ - 1);
+    const std::string_view shown = rest.substr(0, character_bytes(rest));
+    if (base::find_invalid_utf8(shown)) refuse("not valid TOML: the file is not UTF-8; save it as UTF-8");
+    const std::string which = "\"" + base::shown_text(shown, 8) + "\"";
+    for (const std::string_view quote :
+         {"\u201c", "\u201d", "\u201e", "\u2018", "\u2019", "\u00ab", "\u00bb", "\uff02"}) {
+      if (shown == quote) refuse("not valid TOML: " + which + " is no quotation mark of TOML; write \" or '");
+    }
+    for (const std::string_view space :
+         {"\u00a0", "\u2002", "\u2003", "\u2009", "\u200b", "\u202f", "\u3000", "\ufeff"}) {
+      if (shown == space) refuse("not valid TOML: a special space stands outside of a text; write a plain one");
+    }
+    refuse("not valid TOML: " + which +
+           " stands outside of a text; put texts, and keys with such characters, between \" and \"");
+  }
+
+  // By its first byte; no more than there are.
+  static size_t character_bytes(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    const size_t count = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+    return std::min(count, text.size());
   }
 
   // The first character behind the bracket of a header, where some versions of the parser take any.
