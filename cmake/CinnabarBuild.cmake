@@ -70,8 +70,14 @@ endfunction()
 
 # cinnabar_registry(NAME [TORCH] LINK ...): every .cpp of this folder, as objects so that self-registration survives linking.
 # A registry with torch code is compiled twice: cinnabar_NAME (engine) and cinnabar_NAME_entries (descriptions alone, no torch).
+# UNITY: a release build compiles its small files together, since reading the headers is most of the work; names of helpers must then differ
+# from those of the other files.
 function(cinnabar_registry name)
-  cmake_parse_arguments(M "TORCH" "" "LINK;ENTRIES_LINK" ${ARGN})
+  cmake_parse_arguments(M "TORCH;UNITY" "" "LINK;ENTRIES_LINK" ${ARGN})
+  if(M_UNITY AND CMAKE_BUILD_TYPE STREQUAL Release)
+    set(CMAKE_UNITY_BUILD ON)
+    set(CMAKE_UNITY_BUILD_BATCH_SIZE 14)
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT (M_TORCH AND CINNABAR_FUZZ))
     add_library(cinnabar_${name} OBJECT ${sources})
@@ -93,7 +99,11 @@ function(cinnabar_test name)
   if(NOT T_LABEL)
     set(T_LABEL fast)
   endif()
-  add_executable(${name}_test ${CMAKE_SOURCE_DIR}/tests/test_main.cpp ${T_SOURCES})
+  if(NOT TARGET cinnabar_test_main)  # doctest's own code, compiled once for all tests
+    add_library(cinnabar_test_main OBJECT ${CMAKE_SOURCE_DIR}/tests/test_main.cpp)
+    target_link_libraries(cinnabar_test_main PRIVATE cinnabar_flags doctest::doctest)
+  endif()
+  add_executable(${name}_test $<TARGET_OBJECTS:cinnabar_test_main> ${T_SOURCES})
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name}_test PRIVATE cinnabar_flags doctest::doctest ${T_LINK})
   target_compile_definitions(${name}_test PRIVATE CINNABAR_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests"

@@ -56,14 +56,14 @@ class InputPerturbation : public Modifier {
   bool is_random_;
 };
 
-std::unique_ptr<Modifier> make(const schema::Values& values) {
+std::unique_ptr<Modifier> make_ip_noise(const schema::Values& values) {
   const bool is_on = values.maybe_number("ip_noise_gamma").value_or(0.0) != 0.0;
   return is_on ? std::make_unique<InputPerturbation>(values) : nullptr;
 }
 
 }  // namespace
 
-CINNABAR_REGISTER_NOISE_MODIFIER(ip_noise, make);
+CINNABAR_REGISTER_NOISE_MODIFIER(ip_noise, make_ip_noise);
 
 }  // namespace cinnabar::noise
 

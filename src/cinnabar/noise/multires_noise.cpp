@@ -87,14 +87,14 @@ class MultiresNoise : public Modifier {
   double discount_;
 };
 
-std::unique_ptr<Modifier> make(const schema::Values& values) {
+std::unique_ptr<Modifier> make_multires_noise(const schema::Values& values) {
   const bool is_on = values.maybe_integer("multires_noise_iterations").value_or(0) > 0;
   return is_on ? std::make_unique<MultiresNoise>(values) : nullptr;
 }
 
 }  // namespace
 
-CINNABAR_REGISTER_NOISE_MODIFIER(multires_noise, make);
+CINNABAR_REGISTER_NOISE_MODIFIER(multires_noise, make_multires_noise);
 
 }  // namespace cinnabar::noise
 

@@ -79,7 +79,7 @@ class NoiseOffset : public Modifier {
   std::optional<double> adaptive_;
 };
 
-std::unique_ptr<Modifier> make(const schema::Values& values) {
+std::unique_ptr<Modifier> make_noise_offset(const schema::Values& values) {
   const bool is_on = values.maybe_number("noise_offset").value_or(0.0) != 0.0;
   if (!is_on && values.maybe_number("adaptive_noise_scale").value_or(0.0) != 0.0) {
     throw base::Error(
@@ -92,7 +92,7 @@ std::unique_ptr<Modifier> make(const schema::Values& values) {
 
 }  // namespace
 
-CINNABAR_REGISTER_NOISE_MODIFIER(noise_offset, make);
+CINNABAR_REGISTER_NOISE_MODIFIER(noise_offset, make_noise_offset);
 
 }  // namespace cinnabar::noise
 

@@ -26,7 +26,7 @@ namespace cinnabar::samplers {
 
 namespace {
 
-constexpr int64_t kShortRun = 15;  // shorter runs end in lower orders, as the reference does
+constexpr int64_t kShortDeisRun = 15;  // shorter runs end in lower orders, as the reference does
 
 // Zhang and Chen 2022, "Fast sampling of diffusion models with exponential integrator": x / a is an integral over
 // sigma of the noise, which a polynomial in log(sigma) through the last calls stands for.
@@ -46,7 +46,7 @@ class Deis : public SolverSampler {
  private:
   int64_t wanted_order(int64_t call) const {
     if (sigma(call + 1) == 0.0) return 1;
-    if (steps() >= kShortRun) return order();
+    if (steps() >= kShortDeisRun) return order();
     if (call == steps() - 1) return 1;
     return call == steps() - 2 ? std::min<int64_t>(order(), 2) : order();
   }
