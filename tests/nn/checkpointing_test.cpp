@@ -1,6 +1,7 @@
 #include "cinnabar/nn/checkpointing.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include <map>

@@ -1,6 +1,7 @@
 #include "cinnabar/nn/clip_text.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include "cinnabar/base/error.h"

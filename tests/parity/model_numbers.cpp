@@ -1,6 +1,7 @@
 #include "parity/model_numbers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/formats/checkpoint.h"
 #include "cinnabar/models/model_family.h"

@@ -1,5 +1,6 @@
 // Models against the reference implementations' numbers: text encoder, autoencoder, U-Net, loss and gradients.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <map>

@@ -1,6 +1,7 @@
 // SDXL against the reference implementation's numbers. The reference takes the pooled text's projection untransposed,
 // so its numbers are checked with that switch; open_clip's pooled text is checked without it.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>

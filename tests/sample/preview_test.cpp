@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <limits>
 #include <new>

@@ -1,6 +1,7 @@
 #include "cinnabar/train/ema.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <doctest/doctest.h>
 
 #include "cinnabar/optim/optimizer.h"

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/models/model_family.h"
 #include "commands.h"

@@ -6,6 +6,7 @@
 #include <map>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/alias.h>
 #include <ATen/ops/zeros.h>

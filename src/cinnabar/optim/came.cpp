@@ -35,6 +35,7 @@ CINNABAR_REGISTER_OPTIMIZER(
 #ifdef CINNABAR_ENGINE
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/optim/factored_moments.h"
 #include "cinnabar/optim/flat_pass.h"

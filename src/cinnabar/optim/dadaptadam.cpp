@@ -25,6 +25,7 @@ CINNABAR_REGISTER_OPTIMIZER(dadaptadam,
 #ifdef CINNABAR_ENGINE
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <tuple>

@@ -22,6 +22,7 @@ CINNABAR_REGISTER_OPTIMIZER(
 #ifdef CINNABAR_ENGINE
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <tuple>

@@ -23,6 +23,7 @@ CINNABAR_REGISTER_OPTIMIZER(
 #ifdef CINNABAR_ENGINE
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <tuple>

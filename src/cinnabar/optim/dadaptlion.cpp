@@ -18,6 +18,7 @@ CINNABAR_REGISTER_OPTIMIZER(dadaptlion,
 #ifdef CINNABAR_ENGINE
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <tuple>

@@ -3,6 +3,7 @@
 #include "cinnabar/optim/optimizer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

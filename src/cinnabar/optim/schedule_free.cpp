@@ -3,6 +3,7 @@
 #include "cinnabar/optim/schedule_free.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>

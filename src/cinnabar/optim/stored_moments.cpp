@@ -3,6 +3,7 @@
 #include "cinnabar/optim/stored_moments.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 #include "cinnabar/train/batch_inputs.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace cinnabar::train {
 

@@ -1,6 +1,7 @@
 #include "cinnabar/train/evaluation_scope.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace cinnabar::train {
 

@@ -1,6 +1,7 @@
 #include "cinnabar/train/finite_check.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/base/error.h"
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/sha256.h"
