@@ -30,6 +30,9 @@ int nvmlDeviceGetMemoryInfo(void*, unsigned long long* memory) {
 int nvmlDeviceGetUtilizationRates(void*, unsigned* rates) { return rates[0] = 7, rates[1] = 1, 0; }
 int nvmlDeviceGetTemperature(void*, unsigned, unsigned* degrees) { return *degrees = 43, 0; }
 int nvmlDeviceGetPowerUsage(void*, unsigned*) { return 3; }  // not supported
+int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) { return *milliwatts = 450000, 0; }
+int nvmlDeviceGetClockInfo(void*, unsigned type, unsigned* mhz) { return *mhz = 1755, type == 0 ? 0 : 3; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) { return *reasons = 0x24, 0; }
 int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) { return *major = 8, *minor = 9, 0; }
 int nvmlDeviceGetPciInfo_v3(void*, void* info) {
   unsigned numbers[3] = {0, 1, 0};

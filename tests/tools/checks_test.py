@@ -35,13 +35,37 @@ class ChecksTest(unittest.TestCase):
             self.assertIn(word, output)
 
     def test_all_pass_on_a_good_tree(self):
-        for check in ('layers', 'sizes', 'words', 'docs'):
+        for check in ('layers', 'devices', 'sizes', 'words', 'docs'):
             code, output = self.run_check(check)
             self.assertEqual(code, 0, output)
 
     def test_layers_refuse_an_include_to_the_right(self):
         self.write('src/cinnabar/base/bad.cpp', '#include "cinnabar/schema/option.h"\n')
         self.assert_fails('layers', 'src/cinnabar/base/bad.cpp:1', 'base may not include schema')
+
+    def test_devices_refuse_a_header_of_a_vendor(self):
+        self.write('src/cinnabar/nn/fast.cpp', '#include <c10/cuda/CUDAStream.h>\n')
+        self.assert_fails('devices', 'src/cinnabar/nn/fast.cpp:1', 'header of a vendor')
+
+    def test_devices_refuse_their_names_outside_of_one_place(self):
+        self.write('src/cinnabar/train/loop.cpp', 'void f(at::Tensor x) {\n  x.to(at::kCUDA);  // at::accelerator\n}\n')
+        self.assert_fails('devices', 'src/cinnabar/train/loop.cpp:2', 'kCUDA belongs into')
+        self.write('src/cinnabar/train/loop.cpp', '#include <ATen/DeviceAccelerator.h>\n')
+        self.assert_fails('devices', 'src/cinnabar/train/loop.cpp:1', 'DeviceAccelerator.h')
+
+    def test_devices_take_their_names_in_texts_and_in_their_place(self):
+        self.write('src/cinnabar/train/loop.cpp', '// at::accelerator, kCUDA\nconst char* text = "kCUDA \\" at::cuda";\n')
+        self.write('src/cinnabar/tensor/accelerator.cpp', '#include <ATen/DeviceAccelerator.h>\nauto n = at::accelerator::deviceCount();\n')
+        code, output = self.run_check('devices')
+        self.assertEqual(code, 0, output)
+
+    def test_devices_refuse_a_program_that_asks_for_a_vendors_symbol(self):
+        self.write('fake.c', 'int hipMalloc(void**, unsigned long); int main(void) { return hipMalloc(0, 1); }\n')
+        done = subprocess.run(['cc', '-c', '-o', self.root / 'engine.o', self.root / 'fake.c'], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = subprocess.run([ROOT / 'tools' / 'check_devices', self.root, self.root / 'engine.o'], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn('hipMalloc', done.stdout)
 
     def test_layers_refuse_a_forbidden_pair(self):
         self.write('src/cinnabar/adapters/lora.h', '#pragma once\n')

@@ -99,6 +99,28 @@ bool is_of_interest(const Machine& machine, const Gpu& gpu) {
   return std::none_of(machine.gpus.begin(), machine.gpus.end(), [](const Gpu& other) { return !other.is_integrated; });
 }
 
+const Gpu* gpu_of_device(const Machine& machine, const Sources& sources, int64_t index) {
+  const bool is_amd = machine.libtorch.hip.has_value();
+  std::vector<int64_t> visible;
+  if (is_amd) {
+    visible = visible_amd(machine, sources);
+  } else {
+    for (const Gpu& gpu : machine.gpus) {
+      if (gpu.vendor == "nvidia" && gpu.vendor_index && !gpu.is_masked) visible.push_back(*gpu.vendor_index);
+    }
+    // An order of the user's own.
+    if (const auto mask = sources.variable("CUDA_VISIBLE_DEVICES"))
+      visible = kept(*mask, static_cast<int64_t>(machine.gpus.size()));
+  }
+  if (index < 0 || index >= static_cast<int64_t>(visible.size())) return nullptr;
+  const int64_t number = visible[static_cast<size_t>(index)];
+  const auto found = std::find_if(machine.gpus.begin(), machine.gpus.end(), [&](const Gpu& gpu) {
+    return is_amd ? gpu.vendor == "amd" && gpu.amd_index == number
+                  : gpu.vendor == "nvidia" && gpu.vendor_index == number;
+  });
+  return found == machine.gpus.end() ? nullptr : &*found;
+}
+
 void decide_access(Machine& machine, const Sources& sources, const Readings& readings) {
   const std::vector<int64_t> visible = visible_amd(machine, sources);
   const auto cuda_mask = sources.variable("CUDA_VISIBLE_DEVICES");

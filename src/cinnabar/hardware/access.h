@@ -13,4 +13,7 @@ bool has_discrete_amd(const Machine& machine);
 // Whether capability notices are due: for every discrete GPU, and for integrated ones when there is no other.
 bool is_of_interest(const Machine& machine, const Gpu& gpu);
 
+// The GPU that libtorch numbers `index` after all masks; null when that cannot be told.
+const Gpu* gpu_of_device(const Machine& machine, const Sources& sources, int64_t index);
+
 }  // namespace cinnabar::hardware

@@ -95,7 +95,7 @@ Recommendation recommend(const Machine& machine) {
   return gpu == nullptr ? Recommendation{} : recommend_for(*gpu);
 }
 
-std::vector<AdvisedOption> advised_options(const Machine& machine) {
+std::vector<AdvisedOption> advised_options(const Machine& machine, const AdviceContext& context) {
   const Recommendation& advice = machine.recommendation;
   if (!machine.default_gpu) {
     return {{"train_batch_size", "1", "the processor trains: no GPU can be used"},
@@ -103,8 +103,12 @@ std::vector<AdvisedOption> advised_options(const Machine& machine) {
   }
   const Gpu& gpu = machine.gpus[static_cast<size_t>(*machine.default_gpu)];
   const std::string why = "preset of " + gpu.name;
+  // Without a fused kernel, attention takes a large part of a step's memory and time above this side.
+  constexpr int64_t kWideSide_px = 512;
+  const bool is_halved = gpu.sdpa == "math-only" && context.side_px > kWideSide_px && advice.batch_size > 1;
   std::vector<AdvisedOption> options = {
-      {"train_batch_size", std::to_string(advice.batch_size), why},
+      {"train_batch_size", std::to_string(is_halved ? advice.batch_size / 2 : advice.batch_size),
+       is_halved ? why + ", halved above 512 px since the chip has no fused attention" : why},
       {"gradient_accumulation_steps", std::to_string(advice.gradient_accumulation), why},
       {"mixed_precision", advice.effective_compute_precision,
        advice.preset_precision == advice.effective_compute_precision
@@ -112,13 +116,15 @@ std::vector<AdvisedOption> advised_options(const Machine& machine) {
            : "the preset's " + advice.preset_precision + " is storage on this chip: it computes in " +
                  advice.effective_compute_precision}};
   if (advice.preset_precision == "fp8") {
-    options.push_back({"fp8_base", "true", "frozen weights are kept in fp8; this chip has no fp8 arithmetic"});
+    options.push_back({"fp8_base", "true",
+                       gpu.precisions.fp8 == "none" ? "frozen weights are kept in fp8; this chip has no fp8 arithmetic"
+                                                    : "frozen weights are kept in fp8"});
   }
   const bool is_tight = gib(memory_budget(gpu)) < 24.0;
   if (is_tight) options.push_back({"gradient_checkpointing", "true", "less than 24 GiB of memory"});
   if (gpu.sdpa == "math-only" && !is_tight)
     options.push_back({"gradient_checkpointing", "true", "no fused attention on this chip"});
-  if (advice.effective_compute_precision == "fp16")
+  if (context.precision.value_or(advice.effective_compute_precision) == "fp16")
     options.push_back({"no_half_vae", "true", "autoencoders overflow in fp16 (black pictures)"});
   options.push_back({"cache_latents", "true", "the autoencoder leaves the memory after it"});
   return options;

@@ -2,6 +2,7 @@
 // are tables, with their origin, in advice_tables.cpp; docs/doctor.md shows them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,12 @@ struct AdvisedOption {
   std::string value;  // as on a command line
   std::string reason;
 };
-std::vector<AdvisedOption> advised_options(const Machine& machine);
+// What of the user's own choice the advice depends on.
+struct AdviceContext {
+  std::optional<std::string> precision{};  // mixed_precision, when it was given
+  int64_t side_px = 0;                     // of the largest training pictures; 0: not known
+};
+std::vector<AdvisedOption> advised_options(const Machine& machine, const AdviceContext& context = {});
 
 // What of a family fits a memory budget, as rough arithmetic for LoRA.
 struct FamilyAdvice {

@@ -44,6 +44,7 @@ class Joiner {
     pci_ = read_pci(sources_.files);
     cards_ = read_drm(sources_.files);
     nodes_ = read_kfd(sources_.files);
+    for (KfdNode& node : nodes_) node.bdf = board_address(node.bdf);
     render_nodes_ = read_render_nodes(sources_.files);
     std::vector<Gpu> gpus = nvidia();
     std::vector<Gpu> amd = amd_gpus();
@@ -74,6 +75,18 @@ class Joiner {
     const auto found =
         std::find_if(pci_.begin(), pci_.end(), [&](const PciDevice& device) { return device.bdf == bdf; });
     return found == pci_.end() || bdf.empty() ? nullptr : &*found;
+  }
+
+  // Linux up to 6.12 puts the number of an Instinct's partition where the function of the PCI address is.
+  std::string board_address(const std::string& bdf) const {
+    if (bdf.empty() || device_at(bdf) != nullptr || card_at(bdf) != nullptr) return bdf;
+    const std::string first = bdf.substr(0, bdf.size() - 1) + "0";
+    return device_at(first) != nullptr || card_at(first) != nullptr ? first : bdf;
+  }
+
+  // Several devices of the runtime on one board: a partitioned Instinct.
+  bool is_partition(const std::string& bdf) const {
+    return std::count_if(nodes_.begin(), nodes_.end(), [&](const KfdNode& node) { return node.bdf == bdf; }) > 1;
   }
 
   // Addresses of a vendor's devices, from the bus and from the cards.
@@ -179,6 +192,12 @@ class Joiner {
     gpu.wave_size = node.wave_size;
     gpu.render_minor = node.render_minor;
     const int64_t total = node.visible_bytes + node.hidden_bytes;
+    if (is_partition(node.bdf)) {
+      // The card's files speak of the whole board, of which this is a part; what of it is used is not known.
+      if (total > 0) gpu.vram_bytes = total;
+      gpu.visible_vram_bytes.reset();
+      gpu.vram_used_bytes.reset();
+    }
     if (total > 0) {
       fill(gpu.vram_bytes, std::optional(total));
       if (node.hidden_bytes > 0) fill(gpu.visible_vram_bytes, std::optional(node.visible_bytes));
@@ -243,7 +262,7 @@ class Joiner {
     fill(gpu.revision, smi.revision);
     fill(gpu.compute_units, smi.compute_units);
     fill(gpu.vram_bytes, smi.vram_bytes);
-    fill(gpu.vram_used_bytes, smi.vram_used_bytes);
+    if (!is_partition(gpu.bdf.value_or(""))) fill(gpu.vram_used_bytes, smi.vram_used_bytes);
     fill(gpu.utilisation_percent, smi.utilisation_percent);
     fill(gpu.temperature_c, smi.temperature_c);
     fill(gpu.power_w, smi.power_w);

@@ -2,32 +2,13 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "cinnabar/hardware/nvml_layout.h"
 #include "cinnabar/hardware/shared_library.h"
 #include "cinnabar/hardware/smi_libraries.h"
 
 namespace cinnabar::hardware {
 
 namespace {
-
-// Layouts of NVIDIA's management library, unchanged since the functions carry their version in the name.
-struct NvmlMemory {
-  unsigned long long total = 0;
-  unsigned long long free = 0;
-  unsigned long long used = 0;
-};
-struct NvmlUse {
-  unsigned gpu = 0;
-  unsigned memory = 0;
-};
-struct NvmlPci {
-  char old_bus_id[16] = {};
-  unsigned domain = 0;
-  unsigned bus = 0;
-  unsigned device = 0;
-  unsigned ids = 0;
-  unsigned subsystem = 0;
-  char bus_id[32] = {};
-};
 
 constexpr const char* kTitles =
     "index, name, uuid, pci.bus_id, driver_version, memory.total [MiB], memory.used [MiB], utilization.gpu [%], "

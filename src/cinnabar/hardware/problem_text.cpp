@@ -135,7 +135,14 @@ ProblemText mismatch(const Machine& machine, const Warning& warning) {
 using Writer = std::function<ProblemText(const Machine&, const Warning&)>;
 
 void add_access_texts(std::map<std::string, Writer>& writers) {
-  writers["NO_GPU"] = [](const Machine&, const Warning&) {
+  writers["NO_GPU"] = [](const Machine& m, const Warning&) {
+    if (m.platform.is_wsl) {
+      return ProblemText{
+          "No GPU can be seen from WSL 2, so training would run on the processor. Whether one is in the machine only "
+          "Windows knows.",
+          "AMD: a current Adrenalin driver in Windows and ROCm for WSL here; rocminfo then lists the card. NVIDIA: the "
+          "driver in Windows alone; nvidia-smi then lists it."};
+    }
     return ProblemText{"No GPU of AMD or NVIDIA is in this machine: training runs on the processor, which is slow.",
                        "Nothing need be done. Small models and the embedded one train here, too."};
   };

@@ -64,6 +64,8 @@ std::optional<int64_t> FileTree::number(const std::string& path) const {
   return content ? integer_of(*content) : std::nullopt;
 }
 
+std::optional<std::string> FileTree::bytes(const std::string& path) const { return read(path); }
+
 std::vector<std::string> FileTree::names(const std::string& folder) const {
   std::set<std::string> found;
   if (made_up_) {

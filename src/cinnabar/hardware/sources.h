@@ -22,6 +22,7 @@ class FileTree {
 
   std::optional<std::string> text(const std::string& path) const;  // trimmed; at most 1 MiB
   std::optional<int64_t> number(const std::string& path) const;
+  std::optional<std::string> bytes(const std::string& path) const;  // as they are, for binary files; not recorded
   std::vector<std::string> names(const std::string& folder) const;  // sorted; digits by value
   bool has(const std::string& path) const;
   // Every file that was read or looked for and is there, for a recording.
