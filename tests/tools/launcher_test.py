@@ -84,6 +84,7 @@ class LauncherTest(unittest.TestCase):
 
     def test_demo_build_and_test_always_look(self):
         self.assertIn('setup --build\nprogram', self.launch('demo')[1])
+        self.assertNotIn('setup', self.launch('demo', '--help')[1])  # a question costs no build
         self.assertEqual(self.launch('build')[1], 'setup --build\n')
         self.assertEqual(self.launch('test', '-L', 'fast')[1], 'setup --test release -L fast\n')
         self.assertEqual(self.launch('test', '--preset', 'asan')[1], 'setup --test asan\n')
