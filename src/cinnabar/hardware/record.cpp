@@ -52,14 +52,14 @@ class Recorder {
   }
 
   void write_files() const {
-    const auto& seen = sources_.files.seen();
-    for (const std::string& path : seen) {
+    const auto seen = sources_.files.seen();
+    for (const auto& [path, read] : seen) {
       if (is_control_group(path)) continue;
       // The class of every device on the bus is looked at; only graphics devices are of interest.
       const std::string folder = path.substr(0, path.rfind('/'));
       if (path.starts_with("/sys/bus/pci/") && !seen.contains(folder + "/vendor")) continue;
       const fs::path target = folder_ / "root" / fs::path(path).relative_path();
-      const auto text = sources_.files.text(path);
+      const auto text = read ? read : sources_.files.text(path);
       if (text) {
         write(target, hide_.file(path, *text));
       } else {

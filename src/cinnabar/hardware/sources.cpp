@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <system_error>
 
 #include "cinnabar/hardware/text_fields.h"
@@ -55,8 +56,7 @@ std::optional<std::string> FileTree::read(const std::string& path) const {
 std::optional<std::string> FileTree::text(const std::string& path) const {
   const auto content = read(path);
   if (!content) return std::nullopt;
-  seen_.insert(path);
-  return trimmed(*content);
+  return seen_[path] = trimmed(*content);
 }
 
 std::optional<int64_t> FileTree::number(const std::string& path) const {
@@ -88,7 +88,7 @@ bool FileTree::has(const std::string& path) const {
   std::error_code error;
   const bool is_there = made_up_ ? made_up_->contains(path) || !names(path).empty()
                                  : fs::exists(root_ / fs::path(path).relative_path(), error) && !error;
-  if (is_there) seen_.insert(path);
+  if (is_there) seen_.try_emplace(path);
   return is_there;
 }
 

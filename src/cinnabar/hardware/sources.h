@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -25,15 +24,16 @@ class FileTree {
   std::optional<std::string> bytes(const std::string& path) const;  // as they are, for binary files; not recorded
   std::vector<std::string> names(const std::string& folder) const;  // sorted; digits by value
   bool has(const std::string& path) const;
-  // Every file that was read or looked for and is there, for a recording.
-  const std::set<std::string>& seen() const { return seen_; }
+  // Every file that was read or looked for and is there, for a recording: with the text that was read last, so that a
+  // number which changes is recorded as it was reported.
+  const std::map<std::string, std::optional<std::string>>& seen() const { return seen_; }
 
  private:
   std::optional<std::string> read(const std::string& path) const;
 
   std::filesystem::path root_;
   std::optional<std::map<std::string, std::string>> made_up_{};
-  mutable std::set<std::string> seen_;
+  mutable std::map<std::string, std::optional<std::string>> seen_;
 };
 
 struct CommandResult {
