@@ -2,10 +2,12 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/mapped_file.h"
+#include "cinnabar/base/mapped_pages.h"
 
 namespace cinnabar::base {
 
@@ -46,9 +48,16 @@ std::string sha256_hex(std::string_view text) {
 }
 
 std::string sha256_hex_of_file(const std::filesystem::path& path) {
+  // What was hashed leaves memory, so that reading a model once does not make the process large.
+  constexpr size_t kPieceBytes = size_t{64} << 20U;
   const MappedFile file(path);
   Sha256 hash;
-  hash.update(file.bytes());
+  for (std::span<const std::byte> rest = file.bytes(); !rest.empty();) {
+    const std::span<const std::byte> piece = rest.first(std::min(kPieceBytes, rest.size()));
+    hash.update(piece);
+    drop_pages(piece);
+    rest = rest.subspan(piece.size());
+  }
   return hash.hex();
 }
 

@@ -46,7 +46,7 @@ void tell_strict(const data::HealthCounts& counts) {
 int run(const std::vector<std::string>& words) {
   const schema::Config config = schema::read_config(jobs::train_schema(), "scan", words);
   const data::DescribedData description = data::described_data(config.values);
-  std::vector<data::Dataset> datasets = data::scan_data(description, {});
+  std::vector<data::Dataset> datasets = data::scan_data(description, {.index_folder = data::scan_index_folder()});
   for (data::Dataset& dataset : datasets) data::find_masks(dataset);
   if (config.values.flag("json")) {
     std::cout << data::health_json(datasets);

@@ -217,7 +217,7 @@ class FileReader {
     }
     if (any_subset([](const SubsetOptions& subset) { return subset.cache_info; })) {
       file_.notices.emplace_back(
-          "cache_info has no effect: captions and sizes are read from the files each time, which takes little time.");
+          "cache_info has no effect: captions and sizes are always remembered, and files that changed are read again.");
     }
     if (any_subset([](const SubsetOptions& subset) { return !subset.custom_attributes.empty(); })) {
       file_.notices.emplace_back("custom_attributes has no effect: no training method reads them yet.");

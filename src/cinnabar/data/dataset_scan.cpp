@@ -103,9 +103,33 @@ bool check_folder(const SubsetOptions& subset, std::set<fs::path>& seen, std::ve
   return true;
 }
 
+void open_index(const fs::path& folder, const fs::path& index_folder, SubsetPlace& place, std::vector<Issue>& issues) {
+  if (index_folder.empty()) return;
+  const fs::path file = ScanIndex::file_for(index_folder, folder);
+  place.index = std::make_shared<ScanIndex>(file, folder);
+  if (place.index->problem().empty()) return;
+  issues.push_back({Severity::Warning, file, "what earlier scans found out is not used: " + place.index->problem(),
+                    "all pictures of " + folder.string() + " are read anew", Treatment::Fixed, "bad_index"});
+}
+
+void save_indexes(const Candidates& candidates, std::vector<Issue>& issues) {
+  for (const SubsetPlace& place : candidates.places) {
+    if (!place.index) continue;
+    const std::string problem = place.index->save();
+    if (problem.empty()) continue;
+    issues.push_back({Severity::Info,
+                      {},
+                      "what was found out is not kept for the next scan: " + problem,
+                      "the next scan reads all pictures again",
+                      Treatment::Used,
+                      "index_not_kept"});
+    return;  // one folder for all, one reason
+  }
+}
+
 // Checks one subset's folder and appends its pictures.
 void list_subset(SubsetOptions& subset, size_t index, std::set<fs::path>& seen, Candidates& candidates,
-                 std::vector<Issue>& issues) {
+                 const fs::path& index_folder, std::vector<Issue>& issues) {
   if (const fs::path written = path_as_written(subset.image_dir); written != subset.image_dir) {
     issues.push_back({Severity::Info, written, "the name is written with other forms of the same letters",
                       "used for " + subset.image_dir.string(), Treatment::Fixed, "composed_name"});
@@ -126,6 +150,7 @@ void list_subset(SubsetOptions& subset, size_t index, std::set<fs::path>& seen, 
     }
     for (const fs::path& path : listing.pictures) candidates.pictures.push_back({path, index});
     candidates.places[index].by_composed_path = std::move(listing.by_composed_path);
+    open_index(folder, index_folder, candidates.places[index], issues);
   } catch (const base::Error& failure) {
     issues.push_back({Severity::Error, folder, failure.message(), "the run cannot start; check the permissions",
                       Treatment::Blocks, "unreadable_folder"});
@@ -274,8 +299,11 @@ Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
   std::vector<SubsetOptions>& subsets = dataset.options.subsets;
   Candidates candidates{.places = std::vector<SubsetPlace>(subsets.size())};
   std::set<fs::path> seen;
-  for (size_t i = 0; i < subsets.size(); ++i) list_subset(subsets[i], i, seen, candidates, dataset.issues);
+  for (size_t i = 0; i < subsets.size(); ++i) {
+    list_subset(subsets[i], i, seen, candidates, scan.index_folder, dataset.issues);
+  }
   std::vector<PictureFinding> findings = examine_all(candidates, subsets, rule, scan);
+  save_indexes(candidates, dataset.issues);
   for (size_t i = 0; i < subsets.size(); ++i) {
     report_captions(subsets[i], group_captions(i, subsets[i], candidates, findings), dataset.issues);
   }

@@ -2,6 +2,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/resources.h"
+#include "cinnabar/base/user_cache.h"
 #include "cinnabar/data/dataset_file.h"
 #include "cinnabar/data/dataset_settings.h"
 #include "cinnabar/data/folder_dataset.h"
@@ -62,6 +63,11 @@ std::vector<Dataset> scan_data(const DescribedData& description, const ScanOptio
   std::vector<Issue>& first = datasets.front().issues;
   first.insert(first.begin(), description.issues.begin(), description.issues.end());
   return datasets;
+}
+
+std::filesystem::path scan_index_folder() {
+  const std::filesystem::path folder = base::user_cache_folder();
+  return folder.empty() ? folder : folder / "pictures";
 }
 
 std::filesystem::path cache_folder(const schema::Values& values, const std::vector<Dataset>& datasets) {

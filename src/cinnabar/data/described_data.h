@@ -23,6 +23,10 @@ DescribedData described_data(const schema::Values& values);
 // Scans all of them. Issues of the folders come first, in the first data set.
 std::vector<Dataset> scan_data(const DescribedData& description, const ScanOptions& scan);
 
+// Where scans keep what they found out for the next one (ScanOptions::index_folder): in the user's cache folder; empty
+// when there is none.
+std::filesystem::path scan_index_folder();
+
 // Where caches of this data lie on disk: .cinnabar-cache in train_data_dir, or in the first folder of a data set file.
 std::filesystem::path cache_folder(const schema::Values& values, const std::vector<Dataset>& datasets);
 

@@ -71,14 +71,15 @@ void add_files(const fs::path& folder, FolderListing& listing, std::map<std::str
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (is_system_file(name)) continue;
-    std::error_code ignored;  // the status itself says that nothing is there
-    const fs::file_status status = entry->status(ignored);
+    std::error_code ignored;  // the answers themselves say that nothing is there
     const std::string extension = entry->path().extension().string();
-    if (fs::is_directory(status)) {
+    // The listing itself tells the kind of what is no link, without a call for each file.
+    if (entry->is_directory(ignored)) {
       listing.folders.push_back(entry->path());
       continue;
     }
-    if (!fs::exists(status)) {
+    const bool is_regular = entry->is_regular_file(ignored);
+    if (!is_regular && !entry->exists(ignored)) {
       issues.push_back({Severity::Warning, entry->path(), "the link leads nowhere", "left out", Treatment::LeftOut,
                         "dangling_link"});
       continue;
@@ -86,7 +87,7 @@ void add_files(const fs::path& folder, FolderListing& listing, std::map<std::str
     if (std::string composed = composed_path(entry->path()); !composed.empty()) {
       listing.by_composed_path.emplace(std::move(composed), entry->path());
     }
-    if (fs::is_regular_file(status) && is_picture_extension(extension)) {
+    if (is_regular && is_picture_extension(extension)) {
       listing.pictures.push_back(entry->path());
     } else if (std::ranges::find(kCompanions, lower_case(extension)) == kCompanions.end()) {
       ++others[extension.empty() ? "(no extension)" : lower_case(extension)];

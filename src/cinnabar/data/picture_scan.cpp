@@ -1,5 +1,7 @@
 #include "cinnabar/data/picture_scan.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "cinnabar/base/error.h"
@@ -22,33 +24,71 @@ std::string without_path(std::string message, const fs::path& path) {
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
+// A file with its stamp; an empty path: there is none.
+struct FoundFile {
+  fs::path path;
+  FileStamp stamp{};
+};
+
+// What is known of a picture while it is looked at.
+struct Knowledge {
+  std::optional<IndexEntry> earlier{};  // of the index
+  IndexEntry entry{};                   // what goes into it
+  bool is_new = false;                  // the index does not have it so
+};
+
 // The file itself, or the one whose name looks alike.
-fs::path existing(const fs::path& file, const SubsetPlace& place) {
-  std::error_code ignored;  // a place that cannot be looked at holds no caption
-  if (fs::is_regular_file(file, ignored)) return file;
+FoundFile existing(const fs::path& file, const SubsetPlace& place) {
+  struct stat info{};
+  // A place that cannot be looked at holds no caption.
+  if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return {file, stamp_of(info)};
   if (place.by_composed_path.empty()) return {};
   const auto found = place.by_composed_path.find(composed_path(file));
-  return found == place.by_composed_path.end() ? fs::path() : found->second;
+  if (found == place.by_composed_path.end() || ::stat(found->second.c_str(), &info) != 0) return {};
+  return {found->second, stamp_of(info)};
 }
 
-fs::path caption_file(const fs::path& picture, const std::vector<std::string>& extensions, bool has_face_names,
-                      const SubsetPlace& place) {
+FoundFile caption_file(const fs::path& picture, const std::vector<std::string>& extensions, bool has_face_names,
+                       const SubsetPlace& place) {
   for (const std::string& extension : extensions) {
     for (const fs::path& candidate : caption_candidates(picture, extension, has_face_names)) {
-      if (fs::path file = existing(candidate, place); !file.empty()) return file;
+      if (FoundFile file = existing(candidate, place); !file.path.empty()) return file;
     }
   }
   return {};
 }
 
-// Reads `file` into the sample. False: it cannot be used, so that the picture is left out.
-bool read_caption_into(const fs::path& file, const SubsetOptions& subset, Sample& sample, PictureFinding& finding) {
-  std::error_code ignored;
-  if (fs::file_size(file, ignored) == 0) {
+// From the index when the file is the one that was read, else from the file.
+base::Result<Caption> caption_of(const FoundFile& file, bool keeps_lines, Knowledge& known) {
+  CaptionFacts facts{.name = file.path.filename().string(), .stamp = file.stamp, .keeps_lines = keeps_lines};
+  if (known.earlier && known.earlier->caption) {
+    const CaptionFacts& earlier = *known.earlier->caption;
+    if (earlier.name == facts.name && earlier.stamp == facts.stamp && earlier.keeps_lines == keeps_lines) {
+      known.entry.caption = earlier;
+      return Caption{.text = earlier.text,
+                     .origin = CaptionOrigin::File,
+                     .file = file.path,
+                     .had_byte_order_mark = earlier.had_byte_order_mark};
+    }
+  }
+  base::Result<Caption> caption = read_caption_file(file.path, keeps_lines);
+  if (!caption) return caption;
+  facts.text = caption.value().text;
+  facts.had_byte_order_mark = caption.value().had_byte_order_mark;
+  known.entry.caption = std::move(facts);
+  known.is_new = true;
+  return caption;
+}
+
+// Reads `found` into the sample. False: it cannot be used, so that the picture is left out.
+bool read_caption_into(const FoundFile& found, const SubsetOptions& subset, Sample& sample, PictureFinding& finding,
+                       Knowledge& known) {
+  const fs::path& file = found.path;
+  if (found.stamp.size == 0) {
     finding.has_empty_caption_file = true;
     return true;
   }
-  const auto caption = read_caption_file(file, uses_all_lines(subset.caption));
+  const auto caption = caption_of(found, uses_all_lines(subset.caption), known);
   if (!caption) {
     finding.issues.push_back({Severity::Warning, sample.path,
                               "its caption cannot be used: " + caption.error().message(), "left out",
@@ -69,19 +109,20 @@ bool read_caption_into(const fs::path& file, const SubsetOptions& subset, Sample
 }
 
 // False: the picture is left out for its caption.
-bool find_caption(const SubsetOptions& subset, const SubsetPlace& place, Sample& sample, PictureFinding& finding) {
+bool find_caption(const SubsetOptions& subset, const SubsetPlace& place, Sample& sample, PictureFinding& finding,
+                  Knowledge& known) {
   const bool has_face_names = subset.has_face_names || subset.face_crop_aug_range.has_value();
   std::vector<std::string> extensions = {subset.caption_extension.value_or(".caption")};
   if (!subset.caption_extension) extensions.emplace_back(".txt");
   sample.caption = subset.class_tokens;
   sample.caption_origin = subset.class_tokens.empty() ? CaptionOrigin::None : CaptionOrigin::ClassTokens;
-  const fs::path file = caption_file(sample.path, extensions, has_face_names, place);
-  if (file.empty()) {
+  const FoundFile file = caption_file(sample.path, extensions, has_face_names, place);
+  if (file.path.empty()) {
     finding.has_no_caption = true;
-    finding.other_caption = caption_file(sample.path, {".txt", ".caption"}, true, place);
+    finding.other_caption = caption_file(sample.path, {".txt", ".caption"}, true, place).path;
   } else {
-    if (!read_caption_into(file, subset, sample, finding)) return false;
-    finding.is_caption_from_txt = !subset.caption_extension && file.extension() == ".txt";
+    if (!read_caption_into(file, subset, sample, finding, known)) return false;
+    finding.is_caption_from_txt = !subset.caption_extension && file.path.extension() == ".txt";
   }
   finding.is_skipped = subset.skip_uncaptioned && (finding.has_no_caption || finding.has_empty_caption_file);
   return !finding.is_skipped;
@@ -94,8 +135,9 @@ double enlargement(const Sample& sample) {
 }
 
 // False: the file is cut off or cannot be decoded.
-bool is_whole(const fs::path& path, const PictureInfo& info, const ScanOptions& scan, PictureFinding& finding) {
-  const std::string missing = missing_end(path, info.kind);
+bool is_whole(const fs::path& path, const PictureFacts& facts, const ScanOptions& scan, PictureFinding& finding) {
+  const PictureInfo& info = facts.info;
+  const std::string& missing = facts.missing_end;
   if (missing.empty() && !scan.decodes_all) return true;
   const std::string failure = scan.decode_failure ? without_path(scan.decode_failure(path), path)
                                                   : (missing.empty() ? "" : "replace or remove the file");
@@ -126,20 +168,42 @@ void add_notes(const fs::path& path, const PictureInfo& info, PictureFinding& fi
   }
 }
 
+// Header and end, from the index when the file is the one that was read.
+Knowledge knowledge_of(const fs::path& path, const SubsetPlace& place) {
+  Knowledge known;
+  struct stat info{};
+  const bool is_indexed = place.index != nullptr && ::stat(path.c_str(), &info) == 0;
+  if (is_indexed) {
+    known.entry.stamp = stamp_of(info);
+    known.earlier = place.index->find(path, known.entry.stamp);
+  }
+  if (known.earlier) {
+    known.entry.facts = known.earlier->facts;
+    return known;
+  }
+  known.entry.facts.info = probe_picture(path);
+  known.entry.facts.missing_end = missing_end(path, known.entry.facts.info.kind);
+  known.is_new = is_indexed;
+  return known;
+}
+
 }  // namespace
 
 PictureFinding scan_picture(const fs::path& path, const SubsetOptions& subset, const SubsetPlace& place,
                             const BucketRule& rule, const ScanOptions& scan) {
   PictureFinding finding;
   try {
-    const PictureInfo info = probe_picture(path);
-    if (!is_whole(path, info, scan, finding)) return finding;
+    Knowledge known = knowledge_of(path, place);
+    const PictureInfo& info = known.entry.facts.info;
+    if (!is_whole(path, known.entry.facts, scan, finding)) return finding;
     Sample sample{.path = path,
                   .size = info.upright,
                   .bucket = rule.choose(info.upright),
                   .repeats = subset.num_repeats,
                   .is_reg = subset.is_reg};
-    if (!find_caption(subset, place, sample, finding)) return finding;
+    const bool is_used = find_caption(subset, place, sample, finding, known);
+    if (known.is_new && place.index) place.index->add(path, known.entry);
+    if (!is_used) return finding;
     add_notes(path, info, finding);
     if (const double factor = enlargement(sample); factor > kLargestEnlargement) {
       finding.issues.push_back(

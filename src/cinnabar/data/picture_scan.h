@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cinnabar/data/dataset.h"
 #include "cinnabar/data/dataset_scan.h"
+#include "cinnabar/data/scan_index.h"
 
 namespace cinnabar::data {
 
@@ -15,6 +17,8 @@ namespace cinnabar::data {
 struct SubsetPlace {
   // Files by their composed path: FolderListing::by_composed_path.
   std::map<std::string, std::filesystem::path> by_composed_path{};
+  // What earlier scans of the folder found out; null: none is kept.
+  std::shared_ptr<ScanIndex> index{};
 };
 
 struct PictureFinding {

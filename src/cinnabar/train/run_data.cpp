@@ -105,6 +105,7 @@ std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::Eve
   scan.decode_failure = [is_strict = scan.decodes_all](const std::filesystem::path& path) {
     return decode_failure(path, is_strict);
   };
+  scan.index_folder = data::scan_index_folder();
   scan.progress = [&](int64_t done, int64_t total) {
     events.progress({.phase = "scan", .step = done, .total = total});
   };
