@@ -139,6 +139,17 @@ class LoRA : public LayerAdapter {
     return add_low_rank_linear(x, y, update);
   }
 
+  bool is_factored(const at::Tensor& x, std::optional<nn::LowRank>& update) const override {
+    if (down_.scalar_type() != at::kFloat || !down_.is_contiguous() || !up_.is_contiguous()) return false;
+    if (multiplier == 0.0 || is_module_dropped(*context_, name_, rates_)) return true;
+    update = nn::LowRank{.down = down_, .up = up_, .scale = multiplier * scale_};
+    const int64_t axis = shape_.is_convolution ? 1 : x.dim() - 1;
+    StateShape state{x.sizes().vec(), axis};
+    state.sizes[static_cast<size_t>(axis)] = down_.size(0);
+    update->mask = dropout_mask(*context_, name_, rates_, state, x);
+    return true;
+  }
+
   at::Tensor delta_weight(const nn::Layer& layer) const override {
     const at::NoGradGuard no_grad;
     const at::Tensor product = up_.flatten(1).to(at::kFloat).mm(down_.flatten(1).to(at::kFloat));  // [out, in * k * k]

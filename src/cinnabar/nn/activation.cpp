@@ -5,6 +5,7 @@
 #include <ATen/ops/silu.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/nn/fused_elementwise.h"
 
 namespace cinnabar::nn {
 
@@ -33,7 +34,9 @@ at::Tensor quick_gelu(const at::Tensor& x) { return x * at::sigmoid(x * 1.702); 
 Geglu::Geglu(int64_t in, int64_t out) : proj_(in, 2 * out) { add("proj", proj_); }
 
 at::Tensor Geglu::forward(const at::Tensor& x) const {
-  const auto halves = proj_.forward(x).chunk(2, -1);
+  const at::Tensor both = proj_.forward(x);
+  if (is_gate_fused(both)) return gated(both);
+  const auto halves = both.chunk(2, -1);
   return halves[0] * at::gelu(halves[1]);
 }
 

@@ -19,7 +19,8 @@ class CrossAttention : public Module {
  public:
   CrossAttention(int64_t width, int64_t context_width, int64_t heads);
   // x [B, Q, D], context [B, K, C] -> [B, Q, D]. For self-attention pass x twice.
-  at::Tensor forward(const at::Tensor& x, const at::Tensor& context) const;
+  // `add` [B, Q, D], or undefined, is added to the result.
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& context, const at::Tensor& add = {}) const;
 
  private:
   int64_t heads_;

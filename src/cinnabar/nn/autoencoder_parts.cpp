@@ -4,7 +4,6 @@
 #include <string>
 
 #include <ATen/ops/constant_pad_nd.h>
-#include <ATen/ops/silu.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
 #include "cinnabar/nn/attention.h"
@@ -46,8 +45,8 @@ at::Tensor AutoencoderBlock::forward(const at::Tensor& x) const {
 }
 
 at::Tensor AutoencoderBlock::inner_forward(const at::Tensor& x) const {
-  const at::Tensor h = conv1_.forward(at::silu(norm1_.forward(x)));
-  return (shortcut_ ? shortcut_->forward(x) : x) + conv2_.forward(at::silu(norm2_.forward(h)));
+  const at::Tensor h = conv1_.forward(norm1_.forward_silu(x));
+  return conv2_.forward(norm2_.forward_silu(h), {.add = shortcut_ ? shortcut_->forward(x) : x});
 }
 
 AutoencoderAttention::AutoencoderAttention(int64_t channels, int64_t groups)
@@ -114,7 +113,7 @@ at::Tensor AutoencoderEncoder::forward(const at::Tensor& pixels) const {
     for (const auto& block : level.blocks) h = block->forward(h);
     if (level.downsample) h = level.downsample->forward(at::constant_pad_nd(h, {0, 1, 0, 1}));
   }
-  return conv_out_.forward(at::silu(norm_out_.forward(middle_.forward(h))));
+  return conv_out_.forward(norm_out_.forward_silu(middle_.forward(h)));
 }
 
 AutoencoderDecoder::AutoencoderDecoder(const AutoencoderConfig& config)
@@ -148,7 +147,7 @@ at::Tensor AutoencoderDecoder::forward(const at::Tensor& latents) const {
     for (const auto& block : level.blocks) h = block->forward(h);
     if (level.upsample) h = level.upsample->forward(at::upsample_nearest2d(h, {2 * h.size(2), 2 * h.size(3)}));
   }
-  return conv_out_.forward(at::silu(norm_out_.forward(h)));
+  return conv_out_.forward(norm_out_.forward_silu(h));
 }
 
 }  // namespace cinnabar::nn

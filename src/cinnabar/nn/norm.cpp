@@ -3,8 +3,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/silu.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/nn/frozen_layer.h"
+#include "cinnabar/nn/fused_elementwise.h"
 
 namespace cinnabar::nn {
 
@@ -21,7 +24,20 @@ GroupNorm::GroupNorm(int64_t groups, int64_t channels, double epsilon) : groups_
   add("bias", bias);
 }
 
+bool GroupNorm::is_fused(const at::Tensor& x) const {
+  return x.dim() == 4 && x.numel() > 0 && is_frozen_on_cpu(x, weight, bias);
+}
+
+at::Tensor GroupNorm::forward_silu(const at::Tensor& x) const {
+  if (!is_fused(x)) return at::silu(forward(x));
+  return frozen_group_norm(x, weight.to(at::kFloat), bias.to(at::kFloat),
+                           {.groups = groups_, .epsilon = epsilon_, .has_silu = true});
+}
+
 at::Tensor GroupNorm::forward(const at::Tensor& x) const {
+  if (is_fused(x)) {
+    return frozen_group_norm(x, weight.to(at::kFloat), bias.to(at::kFloat), {.groups = groups_, .epsilon = epsilon_});
+  }
   return at::group_norm(x, groups_, weight.to(x.scalar_type()), bias.to(x.scalar_type()), epsilon_);
 }
 

@@ -9,12 +9,15 @@ class GroupNorm : public Module {
  public:
   // `channels` must be a multiple of `groups`, else Error{Format}: the numbers come from files.
   GroupNorm(int64_t groups, int64_t channels, double epsilon);
-  at::Tensor forward(const at::Tensor& x) const;  // [B, C, ...] -> the same
+  at::Tensor forward(const at::Tensor& x) const;       // [B, C, ...] -> the same
+  at::Tensor forward_silu(const at::Tensor& x) const;  // followed by SiLU
 
   at::Tensor weight;  // [C]
   at::Tensor bias;    // [C]
 
  private:
+  bool is_fused(const at::Tensor& x) const;
+
   int64_t groups_;
   double epsilon_;
 };

@@ -30,10 +30,9 @@ at::Tensor ResnetBlock::forward(const at::Tensor& x, const at::Tensor& time) con
 }
 
 at::Tensor ResnetBlock::inner_forward(const at::Tensor& x, const at::Tensor& time) const {
-  at::Tensor h = conv_in_.forward(at::silu(norm_in_.forward(x)));              // [B, out, H, W]
-  h = h + time_projection_.forward(at::silu(time)).unsqueeze(2).unsqueeze(3);  // + [B, out, 1, 1]
-  h = conv_out_.forward(at::silu(norm_out_.forward(h)));
-  return (skip_ ? skip_->forward(x) : x) + h;
+  const at::Tensor shift = time_projection_.forward(at::silu(time));                     // [B, out]
+  const at::Tensor h = conv_in_.forward(norm_in_.forward_silu(x), {.row_bias = shift});  // [B, out, H, W]
+  return conv_out_.forward(norm_out_.forward_silu(h), {.add = skip_ ? skip_->forward(x) : x});
 }
 
 }  // namespace cinnabar::nn

@@ -48,9 +48,9 @@ at::Tensor TransformerBlock::forward(const at::Tensor& x, const at::Tensor& cont
 
 at::Tensor TransformerBlock::inner_forward(const at::Tensor& x, const at::Tensor& context) const {
   const at::Tensor own = norm1_.forward(x);
-  at::Tensor h = attn1_.forward(own, own) + x;
-  h = attn2_.forward(norm2_.forward(h), context) + h;
-  return feed_out_.forward(gate_.forward(norm3_.forward(h))) + h;
+  at::Tensor h = attn1_.forward(own, own, x);
+  h = attn2_.forward(norm2_.forward(h), context, h);
+  return feed_out_.forward(gate_.forward(norm3_.forward(h)), {.add = h});
 }
 
 SpatialTransformer::SpatialTransformer(const SpatialTransformerOptions& options)
@@ -71,8 +71,8 @@ at::Tensor SpatialTransformer::forward(const at::Tensor& x, const at::Tensor& co
   at::Tensor h = norm_.forward(x);
   h = has_linear_projection_ ? proj_in_->forward(to_rows(h)) : to_rows(proj_in_->forward(h));  // [B, H*W, C]
   for (const auto& block : blocks_) h = block->forward(h, context);
-  h = has_linear_projection_ ? to_map(proj_out_->forward(h), x) : proj_out_->forward(to_map(h, x));
-  return h + x;
+  if (has_linear_projection_) return to_map(proj_out_->forward(h, {.add = to_rows(x)}), x);
+  return proj_out_->forward(to_map(h, x), {.add = x});
 }
 
 }  // namespace cinnabar::nn

@@ -160,7 +160,7 @@ at::Tensor UNet::forward(const at::Tensor& x, const at::Tensor& t, const at::Ten
       h = block.resample->forward(at::upsample_nearest2d(h, {next.size(2), next.size(3)}));
     }
   }
-  return conv_out_.forward(at::silu(norm_out_.forward(h)));
+  return conv_out_.forward(norm_out_.forward_silu(h));
 }
 
 }  // namespace cinnabar::nn

@@ -1,0 +1,94 @@
+#include "cinnabar/nn/fused_elementwise.h"
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include "cinnabar/nn/cpu_kernels.h"
+#include "cinnabar/nn/norm.h"
+
+namespace cinnabar::nn {
+
+namespace {
+
+at::Tensor numbers(at::IntArrayRef shape) { return at::randn(shape, at::TensorOptions().dtype(at::kDouble)); }
+
+at::Tensor leaf(const at::Tensor& value, at::ScalarType type) { return value.to(type).clone().requires_grad_(true); }
+
+double error(const at::Tensor& found, const at::Tensor& expected) {
+  return ((found.to(at::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("group normalisation with and without SiLU equals the plain composition in double") {
+  if (cpu_kernels() == nullptr) return;
+  at::manual_seed(1);
+  struct Case {
+    std::vector<int64_t> sizes;
+    int64_t groups;
+    double mean;
+  };
+  for (const Case& c : {Case{{2, 32, 9, 11}, 8, 0.0}, Case{{1, 30, 5, 3}, 3, 5.0}, Case{{1, 20, 1, 1}, 2, 0.0},
+                        Case{{2, 320, 4, 4}, 32, -2.0}}) {
+    for (const bool has_silu : {false, true}) {
+      CAPTURE(c.sizes[1]);
+      const at::Tensor x = numbers(c.sizes) * 2.0 + c.mean;
+      const at::Tensor weight = numbers({c.sizes[1]});
+      const at::Tensor bias = numbers({c.sizes[1]});
+      const at::Tensor gradient = numbers(c.sizes);
+      const at::Tensor x2 = leaf(x, at::kDouble);
+      at::Tensor expected = at::group_norm(x2, c.groups, weight, bias, 1e-5);
+      if (has_silu) expected = at::silu(expected);
+      (expected * gradient).sum().backward();
+      const at::Tensor x1 = leaf(x, at::kFloat);
+      const at::Tensor found = frozen_group_norm(x1, weight.to(at::kFloat), bias.to(at::kFloat),
+                                                 {.groups = c.groups, .epsilon = 1e-5, .has_silu = has_silu});
+      (found * gradient.to(at::kFloat)).sum().backward();
+      // A few roundings of fp32, more where a mean is taken away.
+      CHECK(error(found, expected) < 2e-6);
+      CHECK(error(x1.grad(), x2.grad()) < 5e-6);
+    }
+  }
+}
+
+TEST_CASE("a mean far from zero costs no digits of the variance") {
+  if (cpu_kernels() == nullptr) return;
+  at::manual_seed(2);
+  const at::Tensor x = (numbers({1, 32, 16, 16}) + 1000.0).to(at::kFloat);
+  const at::Tensor expected = at::group_norm(x.to(at::kDouble), 4, {}, {}, 1e-5);
+  const at::Tensor found = frozen_group_norm(x, at::ones({32}), at::zeros({32}), {.groups = 4});
+  CHECK(error(found, expected) < 1e-4);  // x itself is rounded to 6e-5
+}
+
+TEST_CASE("the layer takes the fused way only with frozen parameters, and both ways agree") {
+  at::manual_seed(3);
+  GroupNorm norm(4, 16, 1e-5);
+  norm.weight.normal_();
+  norm.bias.normal_();
+  const at::Tensor x = at::randn({2, 16, 6, 5});
+  const at::Tensor frozen = norm.forward_silu(x);
+  norm.requires_grad(true);
+  const at::Tensor trained = norm.forward_silu(x);
+  CHECK((frozen - trained).abs().max().item<double>() < 2e-6);
+  trained.sum().backward();
+  CHECK(norm.weight.grad().defined());
+}
+
+TEST_CASE("a gate equals the plain composition in double") {
+  if (cpu_kernels() == nullptr) return;
+  at::manual_seed(4);
+  const at::Tensor x = numbers({2, 3, 74}) * 3.0;
+  const at::Tensor gradient = numbers({2, 3, 37});
+  const at::Tensor x2 = leaf(x, at::kDouble);
+  const auto halves = x2.chunk(2, -1);
+  const at::Tensor expected = halves[0] * at::gelu(halves[1]);
+  (expected * gradient).sum().backward();
+  const at::Tensor x1 = leaf(x, at::kFloat);
+  const at::Tensor found = gated(x1);
+  (found * gradient.to(at::kFloat)).sum().backward();
+  CHECK(error(found, expected) < 1e-6);
+  CHECK(error(x1.grad(), x2.grad()) < 1e-6);
+  CHECK_FALSE(is_gate_fused(x1.to(at::kBFloat16)));
+}
+
+}  // namespace cinnabar::nn
