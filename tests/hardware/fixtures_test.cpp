@@ -50,6 +50,17 @@ TEST_CASE("only_machines_whose_gpu_cannot_be_used_are_blocked") {
   }
 }
 
+TEST_CASE("the_text_says_which_attention_the_engine_will_take") {
+  const auto says = [](const char* name, const char* words) {
+    return report_text(detect(fixture(name))).find(words) != std::string::npos;
+  };
+  // The engine sets the switch that this chip needs.
+  CHECK(says("rx7600-rocm641", "Attention   fused for heads up to"));
+  CHECK(says("rx6800xt-sysfs-only", "Attention   attention in pieces: libtorch"));
+  CHECK(says("nvidia-rtx4090", "Attention   libtorch's own"));
+  CHECK_FALSE(says("no-gpu", "Attention  "));
+}
+
 TEST_CASE("the_text_names_the_card_that_trains_and_what_to_do") {
   const std::string first = report_text(detect(fixture("rx7800xt-igpu-first")));
   CHECK(first.find("Training runs on GPU 1, AMD Radeon RX 7800 XT, through ROCm.") != std::string::npos);

@@ -136,6 +136,10 @@ TEST_CASE("windows_subsystem_with_a_card_that_the_runtime_does_not_show") {
   CHECK_FALSE(has_warning(machine, "AMDGPU_MODULE_NOT_LOADED"));
   // "None" would be wrong here: only ROCm's runtime can see a card of AMD through Windows.
   CHECK(says(machine, "rocminfo"));
+  const SetupPlan plan = plan_setup(sources, std::nullopt);
+  CHECK(plan.build == "cpu");
+  CHECK(plan.reason == "no GPU can be seen from WSL 2");
+  CHECK(warns_of(plan, "ROCm for WSL"));
 }
 
 TEST_CASE("an_instinct_in_partitions_is_as_many_devices_with_their_part_of_the_memory") {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "cinnabar/hardware/advice.h"
+#include "cinnabar/hardware/attention_support.h"
 #include "cinnabar/hardware/environment.h"
 #include "cinnabar/hardware/problem_text.h"
 #include "cinnabar/hardware/report.h"
@@ -100,6 +101,16 @@ std::string gpu_text(const Machine& machine, size_t index) {
   return text;
 }
 
+// What the engine will take, with the variables that it gets.
+std::string attention_text(const Machine& machine) {
+  if (!machine.default_gpu) return {};
+  Machine engine = machine;
+  for (const EnvironmentSetting& setting : environment_settings(machine, kShownCache)) {
+    if (setting.value) engine.environment[setting.name] = *setting.value;
+  }
+  return row("Attention", advise_attention(engine, &engine.gpus[static_cast<size_t>(*engine.default_gpu)]).text);
+}
+
 std::string verdict(const Machine& machine) {
   if (machine.default_gpu) {
     const Gpu& gpu = machine.gpus[static_cast<size_t>(*machine.default_gpu)];
@@ -169,6 +180,7 @@ std::string report_text(const Machine& machine) {
   text += row("libtorch", torch_text(machine.libtorch));
   for (size_t i = 0; i < machine.gpus.size(); ++i) text += gpu_text(machine, i);
   if (machine.gpus.empty()) text += row("GPU", "none of AMD or NVIDIA");
+  text += attention_text(machine);
   text += "\n" + verdict(machine) + "\n";
   text += problems_text(machine);
   text += advice_text(machine);

@@ -168,6 +168,12 @@ class Planner {
       }
       return;
     }
+    if (machine_.platform.is_wsl && machine_.gpus.empty()) {
+      plan_.reason = "no GPU can be seen from WSL 2";
+      const ProblemText text = problem_text(machine_, {.code = "NO_GPU", .severity = "info"});
+      warn(text.cause + " " + text.remedy + " Then run set-up again; without it, --use-rocm takes the build for AMD.");
+      return;
+    }
     plan_.reason = machine_.gpus.empty()
                        ? "no GPU of AMD or NVIDIA is in this machine: training runs on the processor, slowly"
                        : "the integrated GPU of this machine is slower than its processor";
