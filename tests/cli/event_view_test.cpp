@@ -35,6 +35,29 @@ TEST_CASE("a_lost_loss_is_shown") {
   CHECK(progress_text({{"phase", "train"}, {"step", 1}, {"loss", "nan"}}) == "train 1 | loss nan");
 }
 
+TEST_CASE("the_progress_line_ends_in_what_the_sensors_of_the_device_say") {
+  View pipe(false);
+  pipe.view.show({{"type", "telemetry"},
+                  {"cpu_percent", 50.0},
+                  {"device", "A card"},
+                  {"index", 0},
+                  {"device_utilisation_percent", 98.4},
+                  {"device_temperature_c", 71.0},
+                  {"device_power_w", 210.5},
+                  {"device_throttled_by", "heat,power"}});
+  pipe.view.show({{"type", "telemetry"}, {"device", "Another"}, {"index", 1}, {"device_temperature_c", 20.0}});
+  pipe.view.show({{"type", "telemetry"}, {"cpu_percent", 60.0}});
+  pipe.progress(1, 2, std::chrono::seconds(0));
+  CHECK(pipe.out.str() == "train 1/2  50 % | GPU 98 % 71 C 210 W, slowed by heat\n");
+}
+
+TEST_CASE("without_a_device_with_sensors_the_progress_line_stays_short") {
+  View pipe(false);
+  pipe.view.show({{"type", "telemetry"}, {"cpu_percent", 60.0}});
+  pipe.progress(1, 2, std::chrono::seconds(0));
+  CHECK(pipe.out.str() == "train 1/2  50 %\n");
+}
+
 TEST_CASE("durations_are_short") {
   CHECK(duration_text(0.4) == "0 s");
   CHECK(duration_text(59.6) == "1 m 00 s");
@@ -73,7 +96,7 @@ TEST_CASE("control_characters_of_names_do_not_reach_the_terminal") {
 TEST_CASE("results_are_lines_of_name_and_value") {
   View pipe(false);
   pipe.view.show({{"type", "result"}, {"output", "a.safetensors"}, {"steps", 5}, {"loss", 1.0 / 3.0}, {"time", 1e9}});
-  CHECK(pipe.out.str() == "output: a.safetensors\nsteps: 5\nloss: 0.333333\n");
+  CHECK(pipe.out.str() == "output: a.safetensors\nsteps: 5\naverage loss of the last epoch: 0.333333\n");
 }
 
 }  // namespace

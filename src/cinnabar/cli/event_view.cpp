@@ -37,6 +37,14 @@ std::string text_of(const ordered_json& event, const char* key) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Of a result: what only measurements look at.
+bool is_for_programs(const std::string& key) { return key == "saves" || key == "save_pause_s"; }
+
+std::string label_of(const std::string& key) {
+  if (key == "loss") return "average loss of the last epoch";
+  return key;
+}
+
 }  // namespace
 
 std::string duration_text(double seconds) {
@@ -69,23 +77,43 @@ std::string progress_text(const ordered_json& event) {
   return text;
 }
 
+std::string device_text(const ordered_json& event) {
+  if (!event.contains("device") || event.value("index", int64_t{0}) != 0) return {};
+  std::string text;
+  const auto append = [&](const char* key, const char* pattern, const char* unit) {
+    const std::string value = number_field(event, key, pattern);
+    if (!value.empty()) text += " " + value + unit;
+  };
+  append("device_utilisation_percent", "%.0f", " %");
+  append("device_temperature_c", "%.0f", " C");
+  append("device_power_w", "%.0f", " W");
+  const std::string cause = text_of(event, "device_throttled_by");
+  // A card at its power limit does what it should; one that is too hot does not.
+  if (cause.find("heat") != std::string::npos) text += ", slowed by heat";
+  return text.empty() ? text : "GPU" + text;
+}
+
 EventView::EventView(std::ostream& out, std::ostream& err, EventViewOptions options)
     : out_(out), err_(err), options_(std::move(options)) {}
 
 void EventView::show(const ordered_json& event) {
   const std::string type = text_of(event, "type");
   if (type == "progress") return progress(event);
+  if (type == "telemetry") {
+    if (const std::string text = device_text(event); !text.empty()) device_ = text;
+    return;
+  }
   if (type == "phase" || type == "log") return line(out_, text_of(event, "text"));
   if (type == "warning") return line(err_, "warning: " + text_of(event, "text"));
   if (type == "saved") return line(out_, "saved " + text_of(event, "path"));
   if (type == "sample") return line(out_, "picture " + text_of(event, "path"));
   if (type != "result") return;
   for (const auto& [key, value] : event.items()) {
-    if (key == "type" || key == "time") continue;
+    if (key == "type" || key == "time" || is_for_programs(key)) continue;
     const std::string shown = value.is_string()         ? value.get<std::string>()
                               : value.is_number_float() ? format("%.6g", value.get<double>())
                                                         : value.dump();
-    line(out_, key + ": " + shown);
+    line(out_, label_of(key) + ": " + shown);
   }
 }
 
@@ -101,7 +129,7 @@ void EventView::progress(const ordered_json& event) {
     return;
   last_ = now;
   last_phase_ = phase;
-  const std::string text = base::printable_text(progress_text(event));
+  const std::string text = base::printable_text(progress_text(event) + (device_.empty() ? "" : " | " + device_));
   if (!options_.is_terminal) {
     out_ << text << "\n" << std::flush;
     return;

@@ -33,11 +33,14 @@ class EventView {
   EventViewOptions options_;
   std::chrono::steady_clock::time_point last_{};
   std::string last_phase_;
+  std::string device_;      // what the sensors of the device last said
   size_t shown_width_ = 0;  // of the progress line that stands on the terminal
 };
 
 // "train 120/1600 7 % · epoch 1/10 · loss 0.1234 · rate 0.0001 · 3.21 steps/s · 7 m 41 s left"
 std::string progress_text(const nlohmann::ordered_json& event);
+// "GPU 98 % 71 C 210 W, slowed by heat" from a telemetry event; "" when it is not of the first device.
+std::string device_text(const nlohmann::ordered_json& event);
 // "41 s", "7 m 41 s", "2 h 05 m"
 std::string duration_text(double seconds);
 

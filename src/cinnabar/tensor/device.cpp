@@ -1,11 +1,10 @@
 #include "cinnabar/tensor/device.h"
 
-#include <ATen/DeviceAccelerator.h>
-
 #include <charconv>
 #include <limits>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/tensor/accelerator.h"
 
 namespace cinnabar::tensor {
 
@@ -20,7 +19,7 @@ int64_t number_of(const std::string& word) {
 }
 
 at::Device gpu(const std::string& word, int64_t index) {
-  const int64_t count = at::accelerator::deviceCount();
+  const int64_t count = accelerator_count();
   if (index >= count) {
     const std::string found =
         count == 0 ? "this libtorch sees no GPU" : "there are " + std::to_string(count) + ", counted from 0";
@@ -28,14 +27,14 @@ at::Device gpu(const std::string& word, int64_t index) {
                                                    "; look at the driver and at the libtorch that set-up brought, or "
                                                    "give --device cpu");
   }
-  return {at::accelerator::getAccelerator(true).value(), static_cast<c10::DeviceIndex>(index)};
+  return accelerator(index);
 }
 
 }  // namespace
 
 at::Device device_from(const std::string& word) {
   if (word == "cpu") return at::kCPU;
-  if (word == "auto") return at::accelerator::deviceCount() > 0 ? gpu(word, 0) : at::Device(at::kCPU);
+  if (word == "auto") return accelerator_count() > 0 ? gpu(word, 0) : at::Device(at::kCPU);
   if (word == "gpu") return gpu(word, 0);
   const int64_t index = word.starts_with("gpu:") ? number_of(word) : -1;
   if (index < 0 || index > std::numeric_limits<c10::DeviceIndex>::max()) {

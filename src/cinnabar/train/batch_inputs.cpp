@@ -3,19 +3,21 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "cinnabar/tensor/accelerator.h"
+
 namespace cinnabar::train {
 
 at::Tensor BatchInputs::latents_of(const data::LoadedBatch& batch, const DrawKey& key) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor moments =
-      batch.moments.defined() ? batch.moments.to(base_.device) : encoded_moments(base_, batch.pixels, events_);
+  const at::Tensor moments = batch.moments.defined() ? tensor::to_device(batch.moments, base_.device)
+                                                     : encoded_moments(base_, batch.pixels, events_);
   const auto halves = moments.chunk(2, 1);
   std::vector<at::Tensor> noise;
   for (const data::BatchItem& item : batch.plan.items) {
     base::RandomStream random(key.seed, base::Purpose::LatentSample, key.step, item.item);
     noise.push_back(noise::normal_tensor(random, halves[0].sizes().slice(1)));
   }
-  return step_.scaled(halves[0] + (halves[1] * 0.5).exp() * at::stack(noise).to(base_.device));
+  return step_.scaled(halves[0] + (halves[1] * 0.5).exp() * tensor::to_device(at::stack(noise), base_.device));
 }
 
 StepInputs BatchInputs::of(const data::LoadedBatch& batch, const DrawKey& key) const {
@@ -26,12 +28,12 @@ StepInputs BatchInputs::of(const data::LoadedBatch& batch, const DrawKey& key) c
   const noise::BatchNoise draw = noise_.draw(inputs.latents, keys);
   inputs.noise = draw.noise;
   inputs.input_noise = draw.input_noise;
-  inputs.timesteps = draw.timesteps.to(base_.device);
+  inputs.timesteps = tensor::to_device(draw.timesteps, base_.device);
   inputs.conditioning = models::moved_to(text_.of(batch.captions), base_.device);
   inputs.conditioning.sizes =
-      at::cat({batch.original_sizes, batch.crop_top_lefts, batch.target_sizes}, 1).to(base_.device);
-  inputs.loss_weights = batch.loss_weights.to(base_.device);
-  if (batch.masks.defined()) inputs.mask = batch.masks.to(base_.device);
+      tensor::to_device(at::cat({batch.original_sizes, batch.crop_top_lefts, batch.target_sizes}, 1), base_.device);
+  inputs.loss_weights = tensor::to_device(batch.loss_weights, base_.device);
+  if (batch.masks.defined()) inputs.mask = tensor::to_device(batch.masks, base_.device);
   return inputs;
 }
 

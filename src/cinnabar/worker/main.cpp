@@ -12,6 +12,7 @@
 #include "cinnabar/base/events.h"
 #include "cinnabar/schema/config_text.h"
 #include "cinnabar/train/run_data.h"
+#include "cinnabar/worker/attention_setup.h"
 #include "cinnabar/worker/command.h"
 #include "cinnabar/worker/process_setup.h"
 #include "cinnabar/worker/translate_error.h"
@@ -49,6 +50,7 @@ int execute(const Arguments& arguments, cinnabar::base::EventSink& events, const
   config.values.set(cinnabar::train::kRunFolder, std::filesystem::absolute(arguments.config).parent_path().string());
   const int64_t threads = config.values.maybe_integer("threads").value_or(0);
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+  if (const std::string text = cinnabar::worker::set_up_attention(config.values); !text.empty()) events.log(text);
   const int status = command->run(config.values, events, stop);
   return status == 0 && stop ? cinnabar::base::exit_status(ErrorCode::Cancelled) : status;
 }
