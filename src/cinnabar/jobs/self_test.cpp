@@ -1,5 +1,6 @@
 #include "cinnabar/jobs/self_test.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,7 +31,9 @@ constexpr int kPatience_ms = 600'000;
 base::Descriptor config_in_memory(const std::string& device) {
   const std::string text =
       ordered_json({{"cinnabar_config", 1}, {"command", "self_test"}, {"values", {{"device", device}}}}).dump();
-  base::Descriptor file(::memfd_create("self_test", MFD_CLOEXEC));
+  const base::Descriptor low(::memfd_create("self_test", MFD_CLOEXEC));
+  // A high number, so that it never collides with those that the child expects.
+  base::Descriptor file(::fcntl(low.get(), F_DUPFD_CLOEXEC, 10));
   if (!file.is_open() || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     throw base::Error(base::ErrorCode::Io, std::string("cannot start the self-test: ") + std::strerror(errno));
   ::lseek(file.get(), 0, SEEK_SET);
