@@ -3,7 +3,7 @@
 
 constexpr int64_t kQueryRows = 4 * kRows > 48 ? 56 : 48;  // of a block
 constexpr int64_t kKeyColumns = 512;
-constexpr int64_t kScoreRow = kKeyColumns + kWidth;  // distance of two rows of scores
+constexpr int64_t kScoreRow = kKeyColumns + 16;  // distance of two rows of scores
 
 inline int64_t padded(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
@@ -71,45 +71,53 @@ void attention_pack(const Attention& task, int64_t head, float* packed) {
 
 int64_t attention_scratch(const Attention& task) { return kQueryRows * (kScoreRow + padded(task.width, kWidth)); }
 
-inline float sum_of(Vec v) {
-  alignas(64) float values[kWidth];
-  store(values, v);
-  float sum = 0.0F;
-  for (int i = 0; i < kWidth; ++i) sum += values[i];
-  return sum;
-}
+// 32 sums or maxima whatever the width of the registers, so that both versions add in the same order.
+constexpr int kLanes = 32;
+constexpr int kSums = kLanes / kWidth;
 
-inline float largest_of(Vec v) {
-  alignas(64) float values[kWidth];
-  store(values, v);
-  float most = values[0];
-  for (int i = 1; i < kWidth; ++i) most = values[i] > most ? values[i] : most;
-  return most;
-}
-
-// Eight sums whatever the width of the registers, so that both versions add in the same order.
-inline float sum_of_row(const float* row, int64_t count) {
-  float parts[8] = {};
-  int64_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    for (int j = 0; j < 8; ++j) parts[j] += row[i + j];
+inline float folded_sum(const Vec (&sums)[kSums]) {
+  alignas(64) float values[kLanes];
+  for (int v = 0; v < kSums; ++v) store(values + v * kWidth, sums[v]);
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) values[i] += values[i + half];
   }
-  for (; i < count; ++i) parts[0] += row[i];
-  return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
+  return values[0];
 }
 
-// Scores of a row become e^(score - most); what is beyond `count` becomes 0. Returns nothing: the sum is taken after.
-inline void exponentials(float* row, int64_t count, float most) {
+// Scores of a row become e^(score - most), and what is beyond `count` becomes 0, up to a multiple of kLanes. Returns
+// their sum.
+inline float exponentials(float* row, int64_t count, float most) {
   const Vec offset = all(most);
-  for (int64_t j = 0; j < count; j += kWidth) store(row + j, exponential(sub(load(row + j), offset)));
-  for (int64_t j = count; j < padded(count, kWidth); ++j) row[j] = 0.0F;
+  Vec sums[kSums];
+  for (int v = 0; v < kSums; ++v) sums[v] = zero();
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    for (int v = 0; v < kSums; ++v) {
+      const Vec value = exponential(sub(load(row + j + v * kWidth), offset));
+      store(row + j + v * kWidth, value);
+      sums[v] = add(sums[v], value);
+    }
+  }
+  if (j < count) {
+    for (int64_t i = count; i < j + kLanes; ++i) row[i] = most;
+    for (int v = 0; v < kSums; ++v) store(row + j + v * kWidth, exponential(sub(load(row + j + v * kWidth), offset)));
+    for (int64_t i = count; i < j + kLanes; ++i) row[i] = 0.0F;
+    for (int v = 0; v < kSums; ++v) sums[v] = add(sums[v], load(row + j + v * kWidth));
+  }
+  return folded_sum(sums);
 }
 
 inline float most_of_row(const float* row, int64_t count) {
-  Vec most = all(row[0]);
+  Vec most[2] = {all(row[0]), all(row[0])};
   int64_t j = 0;
-  for (; j + kWidth <= count; j += kWidth) most = largest(most, load(row + j));
-  float result = largest_of(most);
+  for (; j + 2 * kWidth <= count; j += 2 * kWidth) {
+    most[0] = largest(load(row + j), most[0]);
+    most[1] = largest(load(row + j + kWidth), most[1]);
+  }
+  alignas(64) float values[kWidth];
+  store(values, largest(most[0], most[1]));
+  float result = values[0];
+  for (int i = 1; i < kWidth; ++i) result = values[i] > result ? values[i] : result;
   for (; j < count; ++j) result = row[j] > result ? row[j] : result;
   return result;
 }
@@ -135,8 +143,7 @@ void attention_forward(const Attention& task, int64_t head, int64_t begin, int64
       const float here = most_of_row(row, keys);
       const float before = first == 0 ? here : most[i];
       most[i] = here > before || here != here ? here : before;
-      exponentials(row, keys, most[i]);
-      const float sum = sum_of_row(row, keys);
+      const float sum = exponentials(row, keys, most[i]);
       if (first == 0) {
         sums[i] = sum;
         continue;
@@ -228,7 +235,7 @@ inline void back_block(const Attention& task, int64_t head, int64_t begin, int64
     alignas(64) float both[8] = {};
     const float* result = task.result + offset + i * step;
     for (int64_t c = 0; c < task.width; ++c) both[c % 8] += result[c] * b.gradient[i * row_width + c];
-    products[i] = sum_of_row(both, 8);
+    products[i] = ((both[0] + both[1]) + (both[2] + both[3])) + ((both[4] + both[5]) + (both[6] + both[7]));
   }
   for (int64_t first = 0; first < task.keys; first += kKeyColumns) {
     const int64_t keys = task.keys - first < kKeyColumns ? task.keys - first : kKeyColumns;
@@ -280,24 +287,25 @@ void attention_backward(const Attention& task, int64_t head, float* scratch) {
   }
 }
 
-#define CINNABAR_CPU_KERNEL_TABLE                                                                                 \
-  {.name = kName,                                                                                                 \
-   .panel = kPanel,                                                                                               \
-   .scratch = {.gemm = kDepth * kBlockColumns, .winograd = kPlanes * kPanel * (kWinogradDepth + kWinogradTiles)}, \
-   .gemm_block = gemm_block,                                                                                      \
-   .winograd_tiles = kWinogradTiles,                                                                              \
-   .winograd_input = winograd_input,                                                                              \
-   .winograd_block = winograd_block,                                                                              \
-   .group_norm_moments = group_norm_moments,                                                                      \
-   .group_norm_apply = group_norm_apply,                                                                          \
-   .group_norm_sums = group_norm_sums,                                                                            \
-   .group_norm_combine = group_norm_combine,                                                                      \
-   .gated_forward = gated_forward,                                                                                \
-   .gated_backward = gated_backward,                                                                              \
-   .attention_rows = kQueryRows,                                                                                  \
-   .attention_packed = attention_packed,                                                                          \
-   .attention_scratch = attention_scratch,                                                                        \
-   .attention_back_scratch = attention_back_scratch,                                                              \
-   .attention_pack = attention_pack,                                                                              \
-   .attention_forward = attention_forward,                                                                        \
+#define CINNABAR_CPU_KERNEL_TABLE                                                 \
+  {.name = kName,                                                                 \
+   .panel = kPanel,                                                               \
+   .scratch = {.gemm = (kDepth + 2 * kDepthSlack) * kBlockColumns,                \
+               .winograd = kPlanes * kPanel * (kWinogradDepth + kWinogradTiles)}, \
+   .gemm_block = gemm_block,                                                      \
+   .winograd_tiles = kWinogradTiles,                                              \
+   .winograd_input = winograd_input,                                              \
+   .winograd_block = winograd_block,                                              \
+   .group_norm_moments = group_norm_moments,                                      \
+   .group_norm_apply = group_norm_apply,                                          \
+   .group_norm_sums = group_norm_sums,                                            \
+   .group_norm_combine = group_norm_combine,                                      \
+   .gated_forward = gated_forward,                                                \
+   .gated_backward = gated_backward,                                              \
+   .attention_rows = kQueryRows,                                                  \
+   .attention_packed = attention_packed,                                          \
+   .attention_scratch = attention_scratch,                                        \
+   .attention_back_scratch = attention_back_scratch,                              \
+   .attention_pack = attention_pack,                                              \
+   .attention_forward = attention_forward,                                        \
    .attention_backward = attention_backward}

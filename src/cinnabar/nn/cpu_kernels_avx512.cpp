@@ -75,10 +75,12 @@ inline void transpose_block(const float* from, int64_t from_row, float* to, int6
   }
 }
 
-#include "cinnabar/nn/cpu_attention_body.h"
-#include "cinnabar/nn/cpu_elementwise_body.h"
+// clang-format off: each uses what is above it
 #include "cinnabar/nn/cpu_gemm_body.h"
 #include "cinnabar/nn/cpu_winograd_body.h"
+#include "cinnabar/nn/cpu_elementwise_body.h"
+#include "cinnabar/nn/cpu_attention_body.h"
+// clang-format on
 
 }  // namespace
 

@@ -3,12 +3,12 @@
 #include <span>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/random_stream.h"
+#include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::nn {
 
@@ -67,12 +67,10 @@ at::Tensor keyed_mask(at::IntArrayRef shape, double p, uint64_t layer, uint64_t 
   const int64_t width = mask.numel() / rows;
   float* const values = mask.mutable_data_ptr<float>();
   const auto threshold = static_cast<uint64_t>(p * 4294967296.0);
-  at::parallel_for(0, rows, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      base::RandomStream stream = row_stream(*key, row, rows, layer, salt);
-      for (float& value : std::span(values + row * width, static_cast<size_t>(width))) {
-        value = stream.next_u32() < threshold ? 0.0F : 1.0F;
-      }
+  tensor::for_units(rows, [&](int64_t row) {
+    base::RandomStream stream = row_stream(*key, row, rows, layer, salt);
+    for (float& value : std::span(values + row * width, static_cast<size_t>(width))) {
+      value = stream.next_u32() < threshold ? 0.0F : 1.0F;
     }
   });
   return mask;

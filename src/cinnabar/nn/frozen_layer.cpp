@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <ATen/ops/empty.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cinnabar/base/error.h"
@@ -88,6 +89,7 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
                             const std::optional<at::Tensor>& down, const std::optional<at::Tensor>& up,
                             const at::Tensor& stored_weight, const std::optional<at::Tensor>& bias,
                             const std::optional<at::Tensor>& mask, double scale) {
+    RECORD_FUNCTION("cinnabar::frozen_linear", std::vector<c10::IValue>());
     const at::Tensor weight = wide(stored_weight);
     const at::Tensor x = given_x.contiguous();
     const at::Tensor more = add ? add->contiguous() : at::Tensor();
@@ -122,6 +124,7 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    RECORD_FUNCTION("cinnabar::frozen_linear_backward", std::vector<c10::IValue>());
     enum Input : size_t { kX, kAdd, kDown, kUp, kInputs = 8 };
     variable_list result(kInputs);
     if (!gradients[0].defined()) return result;
@@ -174,6 +177,7 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_x, const std::optional<at::Tensor>& add,
                             const std::optional<at::Tensor>& row_bias, const at::Tensor& stored_weight,
                             const std::optional<at::Tensor>& bias, int64_t stride, int64_t padding) {
+    RECORD_FUNCTION("cinnabar::frozen_convolution", std::vector<c10::IValue>());
     const at::Tensor weight = wide(stored_weight);
     const at::Tensor x = given_x.contiguous(at::MemoryFormat::ChannelsLast);
     const at::Tensor more = add ? add->contiguous(at::MemoryFormat::ChannelsLast) : at::Tensor();
@@ -200,6 +204,7 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    RECORD_FUNCTION("cinnabar::frozen_convolution_backward", std::vector<c10::IValue>());
     enum Input : size_t { kX, kAdd, kRowBias, kInputs = 7 };
     variable_list result(kInputs);
     if (!gradients[0].defined()) return result;

@@ -5,6 +5,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cinnabar/base/error.h"
@@ -34,6 +35,7 @@ Attention task_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
 struct FusedAttention : torch::autograd::Function<FusedAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_q, const at::Tensor& given_k,
                             const at::Tensor& given_v, int64_t heads) {
+    RECORD_FUNCTION("cinnabar::attention", std::vector<c10::IValue>());
     const CpuKernels& kernels = *cpu_kernels();
     const at::Tensor q = given_q.contiguous();
     const at::Tensor k = given_k.contiguous();
@@ -62,6 +64,7 @@ struct FusedAttention : torch::autograd::Function<FusedAttention> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    RECORD_FUNCTION("cinnabar::attention_backward", std::vector<c10::IValue>());
     variable_list result(4);
     if (!gradients[0].defined()) return result;
     const CpuKernels& kernels = *cpu_kernels();

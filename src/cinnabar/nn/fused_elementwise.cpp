@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <ATen/ops/empty.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cinnabar/base/error.h"
@@ -167,6 +168,7 @@ Moments restored(const at::Tensor& stored) {
 struct FrozenGroupNorm : torch::autograd::Function<FrozenGroupNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_x, const at::Tensor& weight,
                             const at::Tensor& bias, int64_t groups, double epsilon, bool has_silu) {
+    RECORD_FUNCTION("cinnabar::group_norm", std::vector<c10::IValue>());
     const at::Tensor x = given_x.contiguous(at::MemoryFormat::ChannelsLast);
     at::Tensor y = at::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
     const Chunks chunks(x.sizes());
@@ -187,6 +189,7 @@ struct FrozenGroupNorm : torch::autograd::Function<FrozenGroupNorm> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    RECORD_FUNCTION("cinnabar::group_norm_backward", std::vector<c10::IValue>());
     variable_list result(6);
     if (!gradients[0].defined()) return result;
     const variable_list saved = context->get_saved_variables();
@@ -231,6 +234,7 @@ struct FrozenGroupNorm : torch::autograd::Function<FrozenGroupNorm> {
 
 struct Gated : torch::autograd::Function<Gated> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_x) {
+    RECORD_FUNCTION("cinnabar::gated", std::vector<c10::IValue>());
     const at::Tensor x = given_x.contiguous();
     const int64_t width = x.size(-1) / 2;
     std::vector<int64_t> sizes = x.sizes().vec();
@@ -246,6 +250,7 @@ struct Gated : torch::autograd::Function<Gated> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    RECORD_FUNCTION("cinnabar::gated_backward", std::vector<c10::IValue>());
     if (!gradients[0].defined()) return {at::Tensor()};
     const at::Tensor x = context->get_saved_variables()[0];
     const at::Tensor g = gradients[0].contiguous();
