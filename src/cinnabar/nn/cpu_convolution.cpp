@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include <ATen/Parallel.h>
 
@@ -103,6 +105,28 @@ Gemm product(int64_t rows, int64_t columns, const GemmTerm& term, float* c) {
   return gemm;
 }
 
+// Whether the gradient is best taken as a convolution of its own with a turned copy of the weights: where few output
+// channels make the patches of the result small and the weights few.
+bool is_turned(const ConvShape& shape) {
+  constexpr int64_t kFewWeights = int64_t{1} << 18;
+  return shape.stride == 1 && shape.kernel == 2 * shape.padding + 1 && shape.out < shape.in &&
+         shape.in * shape.out * shape.kernel * shape.kernel <= kFewWeights;
+}
+
+// [out, k, k, in] -> [in, k, k, out], kernels turned round.
+std::vector<float> turned_weights(const ConvShape& shape, const float* weights) {
+  const int64_t taps = shape.kernel * shape.kernel;
+  std::vector<float> turned(static_cast<size_t>(shape.in * taps * shape.out));
+  for (int64_t o = 0; o < shape.out; ++o) {
+    for (int64_t t = 0; t < taps; ++t) {
+      for (int64_t c = 0; c < shape.in; ++c) {
+        turned[static_cast<size_t>((c * taps + taps - 1 - t) * shape.out + o)] = weights[(o * taps + t) * shape.in + c];
+      }
+    }
+  }
+  return turned;
+}
+
 }  // namespace
 
 void convolve(const CpuKernels& kernels, const ConvShape& shape, const float* x, const float* weights,
@@ -156,6 +180,12 @@ void convolve_back(const CpuKernels& kernels, const ConvShape& shape, const floa
                                   .weights = weights,
                                   .is_mirrored = true,
                                   .y = x_gradient});
+  }
+  if (!shape.is_pointwise() && is_turned(shape)) {
+    ConvShape turned = shape;
+    std::swap(turned.in, turned.out);
+    const std::vector<float> own = turned_weights(shape, weights);
+    return convolve(kernels, turned, gradient, own.data(), {}, x_gradient);
   }
   const int64_t patch = shape.kernel * shape.kernel * shape.in;
   const int64_t positions = shape.out_height() * shape.out_width();
