@@ -16,8 +16,15 @@ void take(Case& item, const std::string& key, const std::string& text) {
     item.files.emplace_back(text, "");
   } else if (key == "folder") {
     item.folders.push_back(text);
+  } else if (key == "link") {
+    const size_t arrow = text.find(" -> ");
+    if (arrow == std::string::npos) throw std::runtime_error(item.where + ": expected link: NAME -> TARGET");
+    item.links.emplace_back(text.substr(0, arrow), text.substr(arrow + 4));
   } else if (key == "run") {
     item.words = split_words(text);
+  } else if (key == "shell") {
+    item.words = {"-c", text};
+    item.is_shell = true;
   } else if (key == "status") {
     item.status = std::stoi(text);
   } else if (key == "output") {

@@ -13,7 +13,9 @@ struct Case {
   std::string name;
   std::vector<std::pair<std::string, std::string>> files;  // name, text
   std::vector<std::string> folders;
+  std::vector<std::pair<std::string, std::string>> links;  // name, target
   std::vector<std::string> words;
+  bool is_shell = false;  // the words are those of /bin/sh
   int status = 0;
   std::vector<std::string> output;
   std::vector<std::string> error;

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cases/case_file.h"
 #include "cinnabar/base/process.h"
@@ -30,10 +31,12 @@ std::string read_all(base::Descriptor& source) {
 Ended execute(const Case& item, const std::filesystem::path& folder) {
   base::Pipe output = base::make_pipe();
   base::Pipe error = base::make_pipe();
-  std::vector<std::string> environment =
-      base::selected_environment({"PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"});
+  std::vector<std::string> environment = base::selected_environment({"ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"});
+  const std::string bin = CINNABAR_BIN_DIR;
+  const char* path = std::getenv("PATH");
+  environment.push_back("PATH=" + bin + (path == nullptr ? "" : std::string(":") + path));
   environment.push_back("HOME=" + folder.string());
-  base::Process program({.program = std::string(CINNABAR_BIN_DIR) + "/cinnabar",
+  base::Process program({.program = item.is_shell ? std::string("/bin/sh") : bin + "/cinnabar",
                          .arguments = item.words,
                          .environment = environment,
                          .folder = folder,
@@ -51,6 +54,10 @@ void run_case(const Case& item) {
   const formats::TemporaryFolder folder;
   for (const auto& [name, text] : item.files) folder.put(name, text);
   for (const std::string& name : item.folders) std::filesystem::create_directories(folder / name);
+  for (const auto& [name, target] : item.links) {
+    std::filesystem::create_directories((folder / name).parent_path());
+    std::filesystem::create_symlink(target, folder / name);
+  }
   const Ended ended = execute(item, folder / "");
   INFO(item.where, ": ", item.name, "\nstdout:\n", ended.output.substr(0, 4000), "\nstderr:\n", ended.error);
   CHECK(ended.status == item.status);

@@ -323,6 +323,21 @@ TEST_CASE("npz_files_are_written_as_sd_scripts_names_them_and_read_back") {
   CHECK(cache.mask(datasets[0], 0)[0][63].item<int>() == 255);
 }
 
+TEST_CASE("case_12_npz_files_of_names_with_two_dots_stay_apart") {
+  Scene scene;
+  scene.put("aaa.bbb.png", plain(10));
+  scene.put("aaa.ccc.png", plain(200));
+  scene.npz = {.writes = true};
+  CHECK(scene.run() == 2);
+  CHECK(fs::exists(scene.pictures() / "aaa.bbb_0064x0064_sd.npz"));
+  CHECK(fs::exists(scene.pictures() / "aaa.ccc_0064x0064_sd.npz"));
+  scene.npz = {.reads = true};
+  LatentCache cache({}, "another vae");
+  const std::vector<Dataset> datasets = scene.scan();
+  REQUIRE(scene.fill(cache, datasets[0]));
+  CHECK_FALSE(cache.moments(datasets[0], 0, false).equal(cache.moments(datasets[0], 1, false)));
+}
+
 TEST_CASE("npz_files_that_do_not_fit_are_named_and_the_picture_is_encoded") {
   Scene scene;
   scene.put("a.png", plain(10));

@@ -9,6 +9,7 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/data/picture_notes.h"
 
 namespace cinnabar::data {
 namespace {
@@ -65,6 +66,19 @@ TEST_CASE("a_shortened_jpeg_with_an_end_is_refused_when_strict") {
   const std::string whole = base::read_file(kPictures / "progressive.jpg", 1 << 20);
   CHECK_NOTHROW(
       decode_picture({reinterpret_cast<const uint8_t*>(whole.data()), whole.size()}, "a.jpg", {.is_strict = true}));
+}
+
+TEST_CASE("a_jpeg_that_is_damaged_inside_is_used_and_told") {
+  const std::string cut = shortened_jpeg();
+  const Picture picture = decode_picture({reinterpret_cast<const uint8_t*>(cut.data()), cut.size()}, "a.jpg");
+  REQUIRE(picture.notes.size() == 1);
+  CHECK(picture.notes.front() == kDamagedJpeg);
+  CHECK(load_picture(kPictures / "progressive.jpg").notes.empty());
+  std::vector<std::string> said;
+  PictureNotes notes([&](const std::string& text) { said.push_back(text); });
+  for (const char* name : {"a.jpg", "b.jpg", "a.jpg"}) notes.add(name, picture.notes);
+  REQUIRE(said.size() == 2);  // each file, once
+  CHECK(said[1].starts_with("b.jpg: the JPEG is damaged inside"));
 }
 
 TEST_CASE("threads_read_their_own_reasons") {
@@ -125,11 +139,21 @@ TEST_CASE("bitmaps_with_and_without_palette_are_read") {
 
 TEST_CASE("ink_colours_become_rgb") {
   const std::array<Colour, 4> expected = {kRed, kGreen, kBlue, kWhite};
-  CHECK(has_quarters(load_picture(kPictures / "cmyk_adobe.jpg"), expected, 4));
+  // Adobe's programs store the inks inverted and say so by an APP14 segment; others do neither.
+  CHECK(has_quarters(load_picture(kPictures / "cmyk_adobe.jpg"), expected, 3));
+  CHECK(has_quarters(load_picture(kPictures / "cmyk_plain.jpg"), expected, 3));
   const Picture tiff = load_picture(kPictures / "cmyk.tiff");
   CHECK(has_quarters(tiff, expected, 0));
   REQUIRE(tiff.notes.size() == 1);
   CHECK(tiff.notes.front() == "CMYK without a colour profile: converted by the simple rule");
+}
+
+TEST_CASE("the_colour_profile_of_inks_counts") {
+  const Picture picture = load_picture(kPictures / "cmyk_profile.jpg");
+  // What the profile in the file says of the four pairs of inks, by littlecms.
+  CHECK(has_quarters(picture, {Colour{200, 29, 39}, Colour{0, 150, 69}, Colour{50, 50, 140}, kWhite}, 3));
+  REQUIRE(picture.notes.size() == 1);
+  CHECK(picture.notes.front() == "CMYK: converted by its colour profile");
 }
 
 TEST_CASE("avif_is_read_where_the_libraries_can") {

@@ -101,6 +101,20 @@ TEST_CASE("a_base_model_with_nan_is_refused_and_with_allow_nonfinite_used_under_
   CHECK(holds(warned, "it is used because of allow_nonfinite"));
 }
 
+TEST_CASE("a_state_of_sd_scripts_with_nan_is_refused_by_name") {
+  const Program program;
+  REQUIRE(program.run(training({})).status == 0);
+  fs::create_directories(program.folder() / "foreign");
+  fs::rename(program.folder() / "out/run.safetensors", program.folder() / "foreign/model.safetensors");
+  const Words resumed{"--resume", "foreign"};
+  CHECK(program.run(training(resumed)).status == 0);
+  poison(program.folder() / "foreign/model.safetensors");
+  const Ended refused = program.run(training(resumed));
+  INFO(refused.text);
+  CHECK(refused.status == 1);
+  CHECK(holds(refused, "foreign/model.safetensors: 1 tensor holds NaN or infinite values (lora_"));
+}
+
 TEST_CASE("damaged_states_are_refused_with_file_and_field") {
   const Program program;
   REQUIRE(program.run(training({"--save_state"})).status == 0);

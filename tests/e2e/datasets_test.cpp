@@ -99,6 +99,21 @@ TEST_CASE("a_broken_picture_is_left_out_before_while_and_without_caching") {
   CHECK(ended.status == 1);
   CHECK(holds(ended, "strict: the scan left 2 things out"));
   CHECK_FALSE(holds(ended, "Loading the model"));
+  // A scan decodes as well when it is strict, and only then.
+  const Ended quick = program.run({"scan", "--train_data_dir", "img", "--resolution", "64"});
+  INFO(quick.text);
+  CHECK(quick.status == 0);
+  CHECK(holds(quick, "1 left out"));
+  const Ended scan = program.run({"scan", "--train_data_dir", "img", "--resolution", "64", "--strict"});
+  INFO(scan.text);
+  CHECK(scan.status == 1);
+  CHECK(holds(scan, "damaged.png: it cannot be decoded"));
+  CHECK(holds(scan, "strict: the scan left 2 things out"));
+  const Ended json = program.run({"scan", "--train_data_dir", "img", "--resolution", "64", "--strict", "--json"});
+  CHECK(json.status == 1);
+  const size_t end = json.text.find("\n}\n");
+  REQUIRE(end != std::string::npos);
+  CHECK(nlohmann::json::parse(json.text.substr(0, end + 3))["summary"]["left_out"] == 2);
 }
 
 TEST_CASE("the_arithmetic_of_regularisation_is_shown") {

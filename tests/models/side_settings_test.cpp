@@ -27,4 +27,14 @@ TEST_CASE("other types and other texts are refused with name and value") {
   CHECK_THROWS_AS(SideSettings("{", "f"), base::Error);
 }
 
+TEST_CASE("keys that nothing is read from are listed") {
+  const SideSettings settings(
+      R"({"unet": {"num_heads": 2, "mine": 1}, "vae": "other.vae.pt", "description": "x", "prediction_type": "v"})",
+      "model.safetensors");
+  CHECK(settings.unused_text() ==
+        "the configuration beside model.safetensors has keys that are not used: description, unet.mine, vae");
+  CHECK(SideSettings(R"({"unet": {"num_heads": 2}})", "f").unused_text().empty());
+  CHECK(SideSettings("", "f").unused_text().empty());
+}
+
 }  // namespace cinnabar::models

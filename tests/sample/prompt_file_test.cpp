@@ -210,9 +210,20 @@ TEST_CASE("json_lists_hold_objects_and_lines") {
   CHECK(has(list.notes[1], "p.json:2, entry 4"));
 }
 
+TEST_CASE("one_object_in_place_of_a_list_is_read_and_told") {
+  const PromptList list = read("p.json", "{\"prompt\": \"a cat\", \"width\": 96, \"widht\": 3}\n");
+  REQUIRE(list.prompts.size() == 1);
+  CHECK(list.prompts[0].prompt == "a cat");
+  CHECK(list.prompts[0].width_px == 96);
+  REQUIRE(list.notes.size() == 2);
+  CHECK(has(list.notes[0], "p.json: widht = 3: no such key"));
+  CHECK(has(list.notes[1], "p.json: one prompt without its list"));
+}
+
 TEST_CASE("broken_json_and_empty_files_give_no_prompts_and_say_so") {
   CHECK(has(read("p.json", "[{\"prompt\": }]").notes.back(), "p.json:1: not valid JSON, at column 13"));
-  CHECK(has(read("p.json", "{}").notes.back(), "expected a list"));
+  CHECK(has(read("p.json", "{}").notes.back(), "this is one object without a key \"prompt\"; expected a list"));
+  CHECK(has(read("p.json", "\"a cat\"").notes.back(), "this is a string; expected a list"));
   CHECK(has(read("p.json", std::string(100000, '[')).notes.back(), "nest deeper than 64"));
   CHECK(has(read("p.txt", "# nothing\n").notes.back(), "no prompt"));
 }

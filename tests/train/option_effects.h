@@ -22,6 +22,7 @@ enum class Part {
   Losses,     // of each step
   Error,      // the second run must fail, naming the option
   Threads,    // that compute
+  Trained,    // parts of the model whose layers in the final file differ from their beginning
   Elsewhere,  // cannot be seen in one run: `value` names the test file that checks it, which must name the option
 };
 

@@ -135,8 +135,16 @@ void read_network(const fs::path& path, std::map<Part, std::string>& outcome) {
   const auto file = formats::Checkpoint::open(path);
   const auto& metadata = file->metadata();
   outcome[Part::Weights] = metadata.at("sshs_model_hash");
-  for (const auto& [key, view] : file->tensors())
+  std::set<std::string> parts;
+  for (const auto& [key, view] : file->tensors()) {
     outcome[Part::Types] += key + " " + std::string(formats::to_string(view.dtype)) + "\n";
+    const at::Tensor values = tensor::copy(view, at::kFloat);
+    if (!values.isfinite().all().item<bool>()) outcome[Part::Error] += key + " is not finite\n";
+    // Up matrices begin as zeros. "lora_te1_text_model_...": te1.
+    const bool is_changed = key.ends_with(".lora_up.weight") && values.any().item<bool>();
+    if (is_changed) parts.insert(key.substr(5, key.find('_', 5) - 5));
+  }
+  for (const std::string& part : parts) outcome[Part::Trained] += part + " ";
   for (const auto& [key, value] : metadata) {
     const bool is_varying = key.starts_with("sshs_") || key.starts_with("ss_training_started") ||
                             key.starts_with("ss_training_finished") || key == "ss_session_id" ||
@@ -145,14 +153,8 @@ void read_network(const fs::path& path, std::map<Part, std::string>& outcome) {
   }
 }
 
-}  // namespace
-
-Laboratory::Laboratory() {
-  fs::current_path(folder_ / "");
-  at::set_num_threads(1);
-  write_model("sd1", 1, "tiny.safetensors");
-  write_model("sd1", 2, "other.safetensors");
-  write_model("sdxl", 1, "xl.safetensors");
+// Three pictures in two folders, with captions that every option of captions changes, and what goes with them.
+void make_trained_pictures() {
   write_picture("data/2_cat/a.png", {96, 64}, 3);
   write_picture("data/1_dog/b.png", {64, 64}, 4);
   write_picture("data/1_dog/c.png", {128, 160}, 3);
@@ -170,6 +172,40 @@ Laboratory::Laboratory() {
     write_picture(std::string(name) + ".png",
                   std::string(name).ends_with("b") ? data::Size{64, 64} : data::Size{96, 64}, 3);
   }
+}
+
+// A prompt for every sampler, other names of it included, and the other two kinds of prompt files.
+void write_more_prompts() {
+  std::string lines;
+  for (const schema::EntryTable& table : jobs::train_schema().tables()) {
+    if (table.kind != "sampler") continue;
+    for (const schema::Entry& entry : table.entries)
+      lines += "a cat --d 1 --s 2 --w 64 --h 64 --ss " + entry.name + "\n";
+  }
+  write_text("samplers.txt", lines);
+  write_text("prompts.toml",
+             "[prompt]\nwidth = 64\nheight = 64\nsample_steps = 2\n[[prompt.subset]]\nprompt = \"a (red:1.3) cat\"\n"
+             "seed = 1\n[[prompt.subset]]\nprompt = \"a dog\"\nnegative_prompt = \"a cat\"\nscale = 2.5\n");
+  write_text("prompts.json",
+             R"([{"prompt": "a cat", "width": 64, "height": 96, "sample_steps": 2}, "a dog --s 2 --w 64 --h 64"])");
+}
+
+// Data set files: two sizes, masks and captions of one subset's own, regularisation.
+void write_data_sets() {
+  write_text("set.toml",
+             "[[datasets]]\nresolution = 64\nbatch_size = 1\n[[datasets.subsets]]\nimage_dir = \"deep/1_d\"\n");
+  write_text("sets.json", R"({"general": {"caption_extension": ".txt", "shuffle_caption": true, "flip_aug": true},
+    "datasets": [{"resolution": 64, "batch_size": 2, "subsets": [
+        {"image_dir": "data/2_cat", "num_repeats": 2, "keep_tokens": 1, "alpha_mask": true},
+        {"image_dir": "data/1_dog", "caption_prefix": "photo,", "random_crop": true}]},
+      {"resolution": [96, 64], "enable_bucket": true, "min_bucket_reso": 32, "max_bucket_reso": 128,
+       "bucket_reso_steps": 32, "subsets": [{"image_dir": "data/1_dog", "color_aug": true},
+        {"image_dir": "reg/1_pet", "is_reg": true, "class_tokens": "pet"}]}]})");
+}
+
+// Folders that single options need, and prompts.
+void make_data() {
+  make_trained_pictures();
   write_picture("deep/1_d/p.png", {64, 64}, 3);
   write_picture("deep/1_d/inner/q.png", {64, 64}, 3);
   write_picture("broken/1_d/p.png", {64, 64}, 3);
@@ -183,12 +219,28 @@ Laboratory::Laboratory() {
   write_text("bare/1_b/q.txt", "with a caption");
   write_picture("cached/1_c/p.png", {64, 64}, 3);
   write_text("cached/1_c/p.txt", "kept");
-  write_text("set.toml",
-             "[[datasets]]\nresolution = 64\nbatch_size = 1\n[[datasets.subsets]]\nimage_dir = \"deep/1_d\"\n");
+  write_data_sets();
   for (const char* name : {"p", "q", "r", "s"}) write_picture(std::string("many/1_m/") + name + ".png", {64, 64}, 3);
   write_text("long.txt", "a cat --d 1 --s 16 --w 64 --h 64\n");
   write_text("prompts.txt", "a cat --d 1 --s 3 --w 64 --h 64\n");
-  compute({"--pretrained_model_name_or_path", "embedded", "--train_data_dir", "cached", "--write_npz"});
+  write_more_prompts();
+}
+
+}  // namespace
+
+Laboratory::Laboratory(const std::string& family) {
+  fs::current_path(folder_ / "");
+  at::set_num_threads(1);
+  write_model(family, 1, "tiny.safetensors");
+  write_model(family, 2, "other.safetensors");
+  if (family == "sdxl") {
+    fs::copy_file("tiny.safetensors", "xl.safetensors");
+  } else {
+    write_model("sdxl", 1, "xl.safetensors");
+  }
+  make_data();
+  compute({"--pretrained_model_name_or_path", family == "sd1" ? "embedded" : "tiny.safetensors", "--train_data_dir",
+           "cached", "--write_npz"});
   compute({"--output_name", "before", "--save_state_on_train_end"});
   fs::rename("out/before.safetensors", "before.safetensors");
   fs::rename("out/before-state", "before-state");

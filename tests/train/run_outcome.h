@@ -14,12 +14,13 @@ namespace cinnabar::test {
 
 class Laboratory {
  public:
-  // Makes the model, a second one, the pictures with captions, prompts and a network file in a folder of its own, which
-  // becomes the working folder of the process.
-  Laboratory();
+  // Makes a tiny model of the family, a second one, the pictures with captions, data set files, prompts and a network
+  // file in a folder of its own, which becomes the working folder of the process.
+  explicit Laboratory(const std::string& family = "sd1");
 
   // Runs `cinnabar train` with the base options and these, which count over them. Each outcome is computed once. Text
-  // by part; a failed run has its message under Part::Error, whatever it wrote before.
+  // by part; a failed run has its message under Part::Error, whatever it wrote before, and so has one whose file holds
+  // numbers that are not finite.
   const std::map<Part, std::string>& run(const Words& words);
 
  private:

@@ -9,6 +9,10 @@ void PictureNotes::say_once(const std::string& key, const std::string& text) {
 
 void PictureNotes::add(const std::filesystem::path& picture, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
+    if (note == kDamagedJpeg) {
+      fault(picture, picture.string() + ": " + note);
+      continue;
+    }
     say_once("note " + note, picture.string() + ": " + note + " (said once; it holds for all pictures like this one)");
   }
 }

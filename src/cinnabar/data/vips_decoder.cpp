@@ -6,8 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <string_view>
 
 #include "cinnabar/base/log.h"
+#include "cinnabar/data/picture_notes.h"
 
 namespace cinnabar::data {
 
@@ -19,7 +21,14 @@ struct Unref {
 using Image = std::unique_ptr<VipsImage, Unref>;
 using Region = std::unique_ptr<VipsRegion, Unref>;
 
-void log_glib(const gchar*, GLogLevelFlags, const gchar* message, gpointer) { base::log_debug(message); }
+// Whether a decoder has warned since this thread began with its picture.
+thread_local bool t_has_warned = false;
+
+// Called in the thread that decodes. The words must not reach the progress line.
+void log_glib(const gchar*, GLogLevelFlags level, const gchar* message, gpointer) {
+  base::log_debug(message);
+  if ((level & G_LOG_LEVEL_WARNING) != 0) t_has_warned = true;
+}
 
 void start_vips() {
   static std::once_flag once;
@@ -31,7 +40,6 @@ void start_vips() {
     // The callers bring their own threads, and no picture is read twice in a row.
     vips_concurrency_set(1);
     vips_cache_set_max(0);
-    // Warnings of decoders say nothing that an error or the scan does not; they must not reach the progress line.
     g_log_set_handler("VIPS", static_cast<GLogLevelFlags>(G_LOG_LEVEL_WARNING | G_LOG_LEVEL_INFO), log_glib, nullptr);
   });
 }
@@ -78,6 +86,31 @@ bool is_plain(VipsInterpretation interpretation) {
          interpretation == VIPS_INTERPRETATION_sRGB || interpretation == VIPS_INTERPRETATION_RGB ||
          interpretation == VIPS_INTERPRETATION_RGB16 || interpretation == VIPS_INTERPRETATION_MULTIBAND ||
          interpretation == VIPS_INTERPRETATION_CMYK;
+}
+
+// Whether a JPEG says by an APP14 segment that an Adobe program wrote it.
+bool has_adobe_marker(std::span<const uint8_t> bytes) {
+  constexpr uint8_t kScan = 0xDA;
+  constexpr uint8_t kApp14 = 0xEE;
+  constexpr std::string_view kName = "Adobe";
+  for (size_t at = 2; at + 4 <= bytes.size() && bytes[at] == 0xFF && bytes[at + 1] != kScan;) {
+    const std::span<const uint8_t> content = bytes.subspan(at + 4);
+    if (bytes[at + 1] == kApp14 && content.size() >= kName.size() &&
+        std::ranges::equal(content.first(kName.size()), kName))
+      return true;
+    at += 2 + static_cast<size_t>(bytes[at + 2] << 8 | bytes[at + 3]);
+  }
+  return false;
+}
+
+// Adobe's programs store inks inverted. libvips takes every JPEG for one of theirs. False: libvips failed.
+bool turn_inks(Image& image, std::span<const uint8_t> bytes, PictureKind kind) {
+  const bool is_cmyk = vips_image_get_interpretation(image.get()) == VIPS_INTERPRETATION_CMYK;
+  if (!is_cmyk || kind != PictureKind::Jpeg || has_adobe_marker(bytes)) return true;
+  VipsImage* out = nullptr;
+  if (vips_invert(image.get(), &out, nullptr) != 0) return false;
+  image.reset(out);
+  return true;
 }
 
 // CMYK by its profile where it has one; Lab and other spaces to sRGB. False: libvips failed.
@@ -179,7 +212,7 @@ base::Result<Picture> decode_once(std::span<const uint8_t> bytes, const PictureI
   }
   std::vector<std::string> notes;
   if (vips_image_get_n_pages(image.get()) > 1) notes.push_back("several frames or pages: the first one is used");
-  if (!bring_to_known_space(image, notes)) return vips_failure();
+  if (!turn_inks(image, bytes, info.kind) || !bring_to_known_space(image, notes)) return vips_failure();
   const VipsBandFormat format = vips_image_get_format(image.get());
   if (format != VIPS_FORMAT_UCHAR && format != VIPS_FORMAT_USHORT) {
     return base::Error(base::ErrorCode::Data, "its samples are neither 8 nor 16 bits wide; save it as PNG");
@@ -194,7 +227,11 @@ base::Result<Picture> decode_once(std::span<const uint8_t> bytes, const PictureI
   if (layout.is_sixteen_bit) notes.push_back("16 bits a sample: the upper 8 are used");
   Picture picture = blank_picture(size, static_cast<int64_t>(layout.channels()));
   picture.notes = std::move(notes);
+  t_has_warned = false;  // profiles may have been warned of
   if (!read_pixels(image.get(), layout, picture)) return vips_failure();
+  image.reset();  // the JPEG reader speaks when it is done
+  // Other formats' warnings are about profiles and comments.
+  if (t_has_warned && info.kind == PictureKind::Jpeg) picture.notes.emplace_back(kDamagedJpeg);
   return picture;
 }
 

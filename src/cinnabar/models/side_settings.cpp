@@ -11,6 +11,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/base/utf8.h"
 
 namespace cinnabar::models {
 
@@ -92,6 +93,17 @@ void refuse_mistyped(const nlohmann::json& object, const std::string& prefix, co
   }
 }
 
+// Sections and keys that no option is read from.
+void list_unused(const nlohmann::json& object, const std::string& prefix, std::vector<std::string>& unused) {
+  const std::vector<std::string>& known = known_keys();
+  for (const auto& [key, value] : object.items()) {
+    const bool is_section = prefix.empty() && std::ranges::find(kSections, key) != kSections.end();
+    if (is_section && value.is_object()) list_unused(value, key + ".", unused);
+    const bool is_read = is_section ? !value.is_string() : std::ranges::find(known, key) != known.end();
+    if (!is_read) unused.push_back(prefix + key);
+  }
+}
+
 void check_sections(const nlohmann::json& root, const std::string& file) {
   for (const char* section : kSections) {
     const auto found = root.find(section);
@@ -124,6 +136,21 @@ SideSettings::SideSettings(const std::string& json, std::string file)
 
 SideSettings::~SideSettings() = default;
 SideSettings::SideSettings(SideSettings&&) noexcept = default;
+
+std::string SideSettings::unused_text() const {
+  constexpr size_t kMostNamed = 8;
+  constexpr size_t kMostBytes = 60;
+  std::error_code error;
+  if (!tree_->root.is_object() || std::filesystem::is_directory(file_, error)) return {};
+  std::vector<std::string> unused;
+  list_unused(tree_->root, "", unused);
+  if (unused.empty()) return {};
+  std::string text = "the configuration beside " + file_ + " has keys that are not used: ";
+  for (size_t i = 0; i < std::min(unused.size(), kMostNamed); ++i)
+    text += (i == 0 ? "" : ", ") + base::shown_text(unused[i], kMostBytes);
+  if (unused.size() > kMostNamed) text += " and " + std::to_string(unused.size() - kMostNamed) + " more";
+  return text;
+}
 
 std::optional<int64_t> SideSettings::integer(const std::vector<std::string>& names) const {
   const auto [node, name] = tree_->find(names);

@@ -21,6 +21,10 @@ class SideSettings {
   std::optional<double> number(const std::vector<std::string>& names) const;
   std::optional<std::string> text(const std::vector<std::string>& names) const;
   std::optional<bool> flag(const std::vector<std::string>& names) const;
+  // What is not read from a NAME.json beside a model, in words for the user; "" when everything is. Of a folder's
+  // configurations, which are diffusers' own, nothing is said.
+  std::string unused_text() const;
+
   // A list of whole numbers, or a single one as a list of one.
   std::optional<std::vector<int64_t>> integers(const std::vector<std::string>& names) const;
 

@@ -205,8 +205,16 @@ PromptList read_json_prompts(const std::string& text, const std::string& name) {
                          (fault->byte ? ", at column " + std::to_string(std::max<size_t>(column, 1)) : ""));
     return list;
   }
+  if (root.is_object() && root.contains("prompt")) {
+    add_object(root, name, list);
+    list.notes.push_back(name + ": one prompt without its list; read as [{...}], which is how sd-scripts needs it");
+    return list;
+  }
   if (!root.is_array()) {
-    list.notes.push_back(name + ": expected a list of prompts, [{\"prompt\": \"a cat\"}, ...]");
+    list.notes.push_back(
+        name + ": this is " +
+        (root.is_object() ? std::string("one object without a key \"prompt\"") : "a " + std::string(root.type_name())) +
+        "; expected a list of prompts, [{\"prompt\": \"a cat\"}, ...]");
     return list;
   }
   const std::vector<size_t> lines = entry_lines(text);

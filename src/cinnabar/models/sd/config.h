@@ -47,7 +47,8 @@ nn::ClipTextConfig text_config(const NamedViews& views, const SideSettings& sett
 int64_t end_token_of(const nn::ClipTextConfig& config, const SideSettings& settings, const TextRule& rule);
 
 // Prediction type and terminal SNR: side settings, then marker tensors ("v_pred", "ztsnr") and metadata, then epsilon;
-// the user's word comes last and is noted when it overrides something that the file says.
+// the user's word comes last and is noted when it overrides something that the file says, as are settings that are not
+// used.
 void set_objective(ModelInfo& info, const formats::Checkpoint& checkpoint, const SideSettings& settings,
                    const LoadOptions& options);
 

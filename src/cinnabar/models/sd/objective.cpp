@@ -54,6 +54,7 @@ void set_objective(ModelInfo& info, const formats::Checkpoint& checkpoint, const
   info.zero_terminal_snr = settings.flag({"zero_terminal_snr", "scheduler.rescale_betas_zero_snr"})
                                .value_or(checkpoint.find("ztsnr") != nullptr);
   if (info.zero_terminal_snr) info.notes.push_back("noise schedule with zero terminal SNR, as the file says");
+  if (std::string unused = settings.unused_text(); !unused.empty()) info.notes.push_back(std::move(unused));
 }
 
 }  // namespace cinnabar::models::sd
