@@ -131,4 +131,42 @@ TEST_CASE("a recomputed segment hands its gradient on with the strides of the pl
   CHECK(strides[0] == strides[1]);
 }
 
+TEST_CASE("recomputing changes no bit where frozen layers leave out what is not needed") {
+  const auto run = [](bool is_checkpointing) {
+    UNet unet(small_unet_config());
+    set_initial_values(unet, "", 4);
+    unet.requires_grad(false);
+    unet.train(true);
+    unet.set_checkpointing(is_checkpointing);
+    at::manual_seed(0);
+    at::Tensor x = at::randn({2, 4, 8, 8}).set_requires_grad(true);
+    at::Tensor context = at::randn({2, 5, 12}).set_requires_grad(true);
+    const at::Tensor loss = unet.forward(x, at::tensor({10, 600}, at::kLong), context).pow(2).mean();
+    loss.backward();
+    return std::vector<at::Tensor>{loss.detach(), x.grad(), context.grad()};
+  };
+  const std::vector<at::Tensor> plain = run(false);
+  const std::vector<at::Tensor> recomputed = run(true);
+  for (size_t i = 0; i < plain.size(); ++i) CHECK(at::equal(plain[i], recomputed[i]));
+}
+
+TEST_CASE("what a segment keeps is computed once, and kept without a graph") {
+  int computed = 0;
+  const Segment segment = [&](const std::vector<at::Tensor>& inputs) {
+    const std::vector<at::Tensor> kept = kept_or_computed([&] {
+      ++computed;
+      return std::vector<at::Tensor>{inputs[0].detach() * 3.0};
+    });
+    CHECK_FALSE(kept[0].requires_grad());
+    return inputs[0] * kept[0];
+  };
+  const at::Tensor x = at::full({2}, 2.0).set_requires_grad(true);
+  run_segment(true, segment, {x}).sum().backward();
+  CHECK(computed == 1);
+  CHECK(at::equal(x.grad(), at::full({2}, 6.0)));
+  CHECK_FALSE(is_recomputing());
+  run_segment(false, segment, {x}).sum().backward();
+  CHECK(computed == 2);
+}
+
 }  // namespace cinnabar::nn

@@ -50,7 +50,7 @@ void check_linear(const LinearCase& c) {
   LowRank update{.down = leaf(down, at::kFloat), .up = leaf(up, at::kFloat), .scale = 0.7};
   if (c.has_mask) update.mask = mask.to(at::kFloat);
   const at::Tensor found = frozen_linear(x1, weight.to(at::kFloat), c.has_bias ? bias.to(at::kFloat) : bias,
-                                         c.rank > 0 ? &update : nullptr, c.has_add ? add1 : at::Tensor());
+                                         c.rank > 0 ? &update : nullptr, {.add = c.has_add ? add1 : at::Tensor()});
   backward(found);
 
   const at::Tensor x2 = leaf(x, at::kDouble);

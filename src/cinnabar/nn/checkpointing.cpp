@@ -24,6 +24,31 @@ struct Recipe : torch::CustomClassHolder {
   Segment segment;
   std::vector<bool> needs_gradient;
   std::shared_ptr<const DropoutKey> dropout_key;
+  std::vector<std::vector<at::Tensor>> kept;  // of kept_or_computed, in the order of the calls
+};
+
+// What this thread does: nothing, the forward pass of a segment, or its recomputation.
+struct Pass {
+  Recipe* recipe = nullptr;
+  bool is_recomputation = false;
+  size_t next = 0;  // of `kept`
+};
+
+Pass& thread_pass() {
+  static thread_local Pass pass;
+  return pass;
+}
+
+class PassScope {
+ public:
+  PassScope(Recipe* recipe, bool is_recomputation)
+      : before_(std::exchange(thread_pass(), {.recipe = recipe, .is_recomputation = is_recomputation})) {}
+  ~PassScope() { thread_pass() = before_; }
+  PassScope(const PassScope&) = delete;
+  PassScope& operator=(const PassScope&) = delete;
+
+ private:
+  Pass before_;
 };
 
 constexpr const char* kRecipe = "recipe";
@@ -72,12 +97,13 @@ class Recompute : public torch::autograd::Function<Recompute> {
     // With gradients, as in backward, since the library may take another kernel without them and the numbers must be
     // the same to the bit. The graph of this pass goes at once.
     const at::AutoGradMode with_gradients(true);
+    const PassScope pass(recipe.get(), false);
     return recipe->segment(leaves_of(own, recipe->needs_gradient)).detach();
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto holder = context->saved_data[kRecipe].toCapsule();
-    const auto& recipe = static_cast<const Recipe&>(*holder);
+    auto& recipe = static_cast<Recipe&>(*holder);
     const variable_list saved = context->get_saved_variables();
     // One entry for the recipe, one an input, one for the scalar.
     variable_list result(saved.size() + 2);
@@ -92,7 +118,10 @@ class Recompute : public torch::autograd::Function<Recompute> {
       caught[i] = c10::make_intrusive<CaughtGradient>();
       inputs[i] = CatchGradient::apply(inputs[i], caught[i]);
     }
-    const at::Tensor output = recipe.segment(inputs);
+    const at::Tensor output = [&] {
+      const PassScope pass(&recipe, true);
+      return recipe.segment(inputs);
+    }();
     if (!output.requires_grad()) return result;
     torch::autograd::backward({output}, {gradients[0]});
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -103,6 +132,22 @@ class Recompute : public torch::autograd::Function<Recompute> {
 };
 
 }  // namespace
+
+std::vector<at::Tensor> kept_or_computed(c10::function_ref<std::vector<at::Tensor>()> compute) {
+  const auto aliases = [](const std::vector<at::Tensor>& values) {
+    std::vector<at::Tensor> result;  // without the graph that the caller gives its results
+    for (const at::Tensor& value : values) result.push_back(value.detach());
+    return result;
+  };
+  Pass& pass = thread_pass();
+  if (pass.recipe == nullptr) return compute();
+  if (pass.is_recomputation && pass.next < pass.recipe->kept.size()) return aliases(pass.recipe->kept[pass.next++]);
+  std::vector<at::Tensor> values = compute();
+  if (!pass.is_recomputation) pass.recipe->kept.push_back(aliases(values));
+  return values;
+}
+
+bool is_recomputing() { return thread_pass().is_recomputation; }
 
 at::Tensor run_segment(bool is_recomputed, const Segment& segment, const std::vector<at::Tensor>& inputs) {
   if (!at::GradMode::is_enabled()) return segment(inputs);

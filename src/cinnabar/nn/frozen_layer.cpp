@@ -7,6 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/nn/checkpointing.h"
 #include "cinnabar/nn/cpu_gemm.h"
 
 namespace cinnabar::nn {
@@ -88,7 +89,7 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_x, const std::optional<at::Tensor>& add,
                             const std::optional<at::Tensor>& down, const std::optional<at::Tensor>& up,
                             const at::Tensor& stored_weight, const std::optional<at::Tensor>& bias,
-                            const std::optional<at::Tensor>& mask, double scale) {
+                            const std::optional<at::Tensor>& mask, double scale, bool is_unused) {
     RECORD_FUNCTION("cinnabar::frozen_linear", std::vector<c10::IValue>());
     const at::Tensor weight = wide(stored_weight);
     const at::Tensor x = given_x.contiguous();
@@ -113,7 +114,7 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
       gemm.terms[1] = times_transposed(state, *up);
       gemm.term_count = 2;
     }
-    multiply(*cpu_kernels(), gemm);
+    if (!is_unused) multiply(*cpu_kernels(), gemm);
     context->save_for_backward({needs_gradient(down) ? x : at::Tensor(), needs_gradient(up) ? state : at::Tensor(),
                                 down.value_or(at::Tensor()), up.value_or(at::Tensor()), stored_weight,
                                 mask.value_or(at::Tensor())});
@@ -125,7 +126,7 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     RECORD_FUNCTION("cinnabar::frozen_linear_backward", std::vector<c10::IValue>());
-    enum Input : size_t { kX, kAdd, kDown, kUp, kInputs = 8 };
+    enum Input : size_t { kX, kAdd, kDown, kUp, kInputs = 9 };
     variable_list result(kInputs);
     if (!gradients[0].defined()) return result;
     const variable_list saved = context->get_saved_variables();
@@ -176,7 +177,7 @@ ConvShape shape_of(at::IntArrayRef x, at::IntArrayRef weight, int64_t stride, in
 struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_x, const std::optional<at::Tensor>& add,
                             const std::optional<at::Tensor>& row_bias, const at::Tensor& stored_weight,
-                            const std::optional<at::Tensor>& bias, int64_t stride, int64_t padding) {
+                            const std::optional<at::Tensor>& bias, int64_t stride, int64_t padding, bool is_unused) {
     RECORD_FUNCTION("cinnabar::frozen_convolution", std::vector<c10::IValue>());
     const at::Tensor weight = wide(stored_weight);
     const at::Tensor x = given_x.contiguous(at::MemoryFormat::ChannelsLast);
@@ -184,15 +185,17 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
     const ConvShape shape = shape_of(x.sizes(), weight.sizes(), stride, padding);
     at::Tensor y = at::empty({shape.batch, shape.out, shape.out_height(), shape.out_width()}, x.options(),
                              at::MemoryFormat::ChannelsLast);
-    ConvSum sum{.bias = data_of(bias.value_or(at::Tensor())), .add = data_of(more)};
-    at::Tensor biases;  // [B, out]
-    if (row_bias && shape.is_winograd()) {
-      biases = (bias ? *row_bias + *bias : *row_bias).contiguous();
-      sum.bias = data_of(biases);
-      sum.bias_batch = shape.out;
+    if (!is_unused) {
+      ConvSum sum{.bias = data_of(bias.value_or(at::Tensor())), .add = data_of(more)};
+      at::Tensor biases;  // [B, out]
+      if (row_bias && shape.is_winograd()) {
+        biases = (bias ? *row_bias + *bias : *row_bias).contiguous();
+        sum.bias = data_of(biases);
+        sum.bias_batch = shape.out;
+      }
+      convolve(*cpu_kernels(), shape, data_of(x), data_of(weight), sum, y.mutable_data_ptr<float>());
+      if (row_bias && !shape.is_winograd()) y.add_(row_bias->unsqueeze(2).unsqueeze(3));
     }
-    convolve(*cpu_kernels(), shape, data_of(x), data_of(weight), sum, y.mutable_data_ptr<float>());
-    if (row_bias && !shape.is_winograd()) y.add_(row_bias->unsqueeze(2).unsqueeze(3));
     context->save_for_backward({stored_weight});
     context->saved_data["x"] = x.sizes().vec();
     context->saved_data["stride"] = stride;
@@ -205,7 +208,7 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     RECORD_FUNCTION("cinnabar::frozen_convolution_backward", std::vector<c10::IValue>());
-    enum Input : size_t { kX, kAdd, kRowBias, kInputs = 7 };
+    enum Input : size_t { kX, kAdd, kRowBias, kInputs = 8 };
     variable_list result(kInputs);
     if (!gradients[0].defined()) return result;
     if (context->saved_data["needs_add"].toBool()) result[kAdd] = gradients[0];
@@ -231,17 +234,18 @@ bool is_frozen_on_cpu(const at::Tensor& x, const at::Tensor& weight, const at::T
 }
 
 at::Tensor frozen_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const LowRank* low_rank,
-                         const at::Tensor& add) {
+                         const LayerSum& sum) {
+  const bool is_unused = sum.is_last && is_recomputing();
   CINNABAR_ASSERT(x.dim() > 0 && x.size(-1) == weight.size(1));
   const at::Tensor matrix = weight.is_contiguous() ? weight : weight.contiguous();
   if (low_rank == nullptr) {
-    return FrozenLinear::apply(x, optional(add), std::optional<at::Tensor>(), std::optional<at::Tensor>(), matrix,
-                               optional(wide(bias)), std::optional<at::Tensor>(), 1.0);
+    return FrozenLinear::apply(x, optional(sum.add), std::optional<at::Tensor>(), std::optional<at::Tensor>(), matrix,
+                               optional(wide(bias)), std::optional<at::Tensor>(), 1.0, is_unused);
   }
   CINNABAR_ASSERT(low_rank->down.is_contiguous() && low_rank->up.is_contiguous());
   const auto flat = [](const at::Tensor& value) { return value.dim() == 2 ? value : value.flatten(1); };
-  return FrozenLinear::apply(x, optional(add), optional(flat(low_rank->down)), optional(flat(low_rank->up)), matrix,
-                             optional(wide(bias)), optional(low_rank->mask), low_rank->scale);
+  return FrozenLinear::apply(x, optional(sum.add), optional(flat(low_rank->down)), optional(flat(low_rank->up)), matrix,
+                             optional(wide(bias)), optional(low_rank->mask), low_rank->scale, is_unused);
 }
 
 at::Tensor frozen_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, int64_t stride,
@@ -255,7 +259,8 @@ at::Tensor frozen_convolution(const at::Tensor& x, const at::Tensor& weight, con
       own = *low_rank;
       if (own.mask.defined()) own.mask = channels_to_end(own.mask).contiguous();
     }
-    return frozen_linear(rows, weight.flatten(1), bias, low_rank == nullptr ? nullptr : &own, channels_to_end(sum.add))
+    return frozen_linear(rows, weight.flatten(1), bias, low_rank == nullptr ? nullptr : &own,
+                         {.add = channels_to_end(sum.add), .is_last = sum.is_last})
         .permute({0, 3, 1, 2});
   }
   CINNABAR_ASSERT(low_rank == nullptr);
@@ -263,7 +268,7 @@ at::Tensor frozen_convolution(const at::Tensor& x, const at::Tensor& weight, con
     weight.set_data(weight.contiguous(at::MemoryFormat::ChannelsLast));
   }
   return FrozenConvolution::apply(x, optional(sum.add), optional(sum.row_bias), weight, optional(wide(bias)), stride,
-                                  padding);
+                                  padding, sum.is_last && is_recomputing());
 }
 
 }  // namespace cinnabar::nn

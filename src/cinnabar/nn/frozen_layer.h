@@ -20,6 +20,9 @@ struct LowRank {
 struct LayerSum {
   at::Tensor add;       // shaped like the result, or undefined
   at::Tensor row_bias;  // [B, out], or undefined: the same for all positions of a sample; of convolutions only
+  // The last thing that a segment (checkpointing.h) does: the result is left as it comes from memory when the segment
+  // is recomputed.
+  bool is_last = false;
 };
 
 // Whether x, and a layer with this weight and bias (which may be undefined, or stored in 16 bits), can take the
@@ -28,7 +31,7 @@ bool is_frozen_on_cpu(const at::Tensor& x, const at::Tensor& weight, const at::T
 
 // x [..., in], weight [out, in], bias [out] or undefined -> [..., out]. `low_rank` may be null.
 at::Tensor frozen_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const LowRank* low_rank,
-                         const at::Tensor& add);
+                         const LayerSum& sum);
 
 // x [B, in, H, W] -> [B, out, H', W'], channels last whatever the layout of x. The weight [out, in, k, k] is brought to
 // channels last, in place, when it is not. `low_rank` must be null but for 1x1 convolutions of stride 1.

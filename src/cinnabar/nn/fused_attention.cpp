@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/nn/checkpointing.h"
 #include "cinnabar/nn/cpu_kernels.h"
 #include "cinnabar/tensor/parallel.h"
 
@@ -32,32 +33,42 @@ Attention task_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
           .v = v.const_data_ptr<float>()};
 }
 
+// The result, and for each query and head the logarithm of its sum of exponentials.
+std::vector<at::Tensor> mixed(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads) {
+  const CpuKernels& kernels = *cpu_kernels();
+  at::Tensor result = at::empty_like(q);
+  at::Tensor logarithms = at::empty({q.size(0), heads, q.size(1)}, q.options());
+  Attention task = task_of(q, k, v, heads);
+  task.result = result.mutable_data_ptr<float>();
+  task.logarithms = logarithms.mutable_data_ptr<float>();
+  const int64_t all_heads = task.batch * heads;
+  const int64_t packed_size = kernels.attention_packed(task);
+  float* const packed = tensor::thread_scratch(tensor::Scratch::Shared, all_heads * packed_size);
+  tensor::for_units(all_heads, [&](int64_t head) { kernels.attention_pack(task, head, packed + head * packed_size); });
+  const int64_t blocks = (task.queries + kernels.attention_rows - 1) / kernels.attention_rows;
+  tensor::for_units(all_heads * blocks, [&](int64_t unit) {
+    const int64_t head = unit / blocks;
+    const int64_t begin = unit % blocks * kernels.attention_rows;
+    kernels.attention_forward(task, head, begin, std::min(task.queries, begin + kernels.attention_rows),
+                              packed + head * packed_size,
+                              tensor::thread_scratch(tensor::Scratch::Kernel, kernels.attention_scratch(task)));
+  });
+  return {result, logarithms};
+}
+
 struct FusedAttention : torch::autograd::Function<FusedAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& given_q, const at::Tensor& given_k,
                             const at::Tensor& given_v, int64_t heads) {
     RECORD_FUNCTION("cinnabar::attention", std::vector<c10::IValue>());
-    const CpuKernels& kernels = *cpu_kernels();
     const at::Tensor q = given_q.contiguous();
     const at::Tensor k = given_k.contiguous();
     const at::Tensor v = given_v.contiguous();
-    at::Tensor result = at::empty_like(q);
-    at::Tensor logarithms = at::empty({q.size(0), heads, q.size(1)}, q.options());
-    Attention task = task_of(q, k, v, heads);
-    task.result = result.mutable_data_ptr<float>();
-    task.logarithms = logarithms.mutable_data_ptr<float>();
-    const int64_t all_heads = task.batch * heads;
-    const int64_t packed_size = kernels.attention_packed(task);
-    float* const packed = tensor::thread_scratch(tensor::Scratch::Shared, all_heads * packed_size);
-    tensor::for_units(all_heads,
-                      [&](int64_t head) { kernels.attention_pack(task, head, packed + head * packed_size); });
-    const int64_t blocks = (task.queries + kernels.attention_rows - 1) / kernels.attention_rows;
-    tensor::for_units(all_heads * blocks, [&](int64_t unit) {
-      const int64_t head = unit / blocks;
-      const int64_t begin = unit % blocks * kernels.attention_rows;
-      kernels.attention_forward(task, head, begin, std::min(task.queries, begin + kernels.attention_rows),
-                                packed + head * packed_size,
-                                tensor::thread_scratch(tensor::Scratch::Kernel, kernels.attention_scratch(task)));
-    });
+    // Dear for many keys: then a recomputation takes over what the forward pass had.
+    constexpr int64_t kManyKeys = 2048;
+    const auto compute = [&] { return mixed(q, k, v, heads); };
+    std::vector<at::Tensor> both = k.size(1) >= kManyKeys ? kept_or_computed(compute) : compute();
+    const at::Tensor& result = both[0];
+    const at::Tensor& logarithms = both[1];
     context->save_for_backward({q, k, v, result, logarithms});
     context->saved_data["heads"] = heads;
     return result;

@@ -45,7 +45,7 @@ Linear::Linear(int64_t in, int64_t out, bool has_bias) : in_(in), out_(out) {
 LayerShape Linear::shape() const { return {.in = in_, .out = out_}; }
 
 at::Tensor Linear::frozen_forward(const at::Tensor& x, const LowRank* low_rank, const LayerSum& sum) const {
-  return frozen_linear(x, weight, bias, low_rank, sum.add);
+  return frozen_linear(x, weight, bias, low_rank, sum);
 }
 
 at::Tensor Linear::base_forward(const at::Tensor& x) const {

@@ -32,7 +32,9 @@ at::Tensor ResnetBlock::forward(const at::Tensor& x, const at::Tensor& time) con
 at::Tensor ResnetBlock::inner_forward(const at::Tensor& x, const at::Tensor& time) const {
   const at::Tensor shift = time_projection_.forward(at::silu(time));                     // [B, out]
   const at::Tensor h = conv_in_.forward(norm_in_.forward_silu(x), {.row_bias = shift});  // [B, out, H, W]
-  return conv_out_.forward(norm_out_.forward_silu(h), {.add = skip_ ? skip_->forward(x) : x});
+  const at::Tensor last = norm_out_.forward_silu(h);
+  const at::Tensor other = skip_ ? skip_->forward(x, {.is_last = true}) : x;
+  return conv_out_.forward(last, {.add = other, .is_last = true});
 }
 
 }  // namespace cinnabar::nn

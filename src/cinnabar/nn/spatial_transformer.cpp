@@ -50,7 +50,8 @@ at::Tensor TransformerBlock::inner_forward(const at::Tensor& x, const at::Tensor
   const at::Tensor own = norm1_.forward(x);
   at::Tensor h = attn1_.forward(own, own, x);
   h = attn2_.forward(norm2_.forward(h), context, h);
-  return feed_out_.forward(gate_.forward(norm3_.forward(h)), {.add = h});
+  const at::Tensor last = gate_.forward(norm3_.forward(h));
+  return feed_out_.forward(last, {.add = h, .is_last = true});
 }
 
 SpatialTransformer::SpatialTransformer(const SpatialTransformerOptions& options)

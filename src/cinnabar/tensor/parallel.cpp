@@ -7,9 +7,12 @@
 #include <memory>
 #include <new>
 
+#include <sys/mman.h>
+
 #include <ATen/Parallel.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/ops/empty.h>
+#include <c10/util/ParallelGuard.h>
 
 namespace cinnabar::tensor {
 
@@ -30,6 +33,8 @@ void for_units(int64_t units, c10::function_ref<void(int64_t unit)> work) {
   if (units <= 0) return;
   const int64_t threads = std::min<int64_t>(units, at::get_num_threads());
   if (threads <= 1 || at::in_parallel_region()) {
+    // What a unit calls works in one thread here as it does below: sums come out the same.
+    const c10::ParallelGuard guard(true);
     for (int64_t unit = 0; unit < units; ++unit) work(unit);
     return;
   }
@@ -58,11 +63,17 @@ float* thread_scratch(Scratch slot, int64_t floats) {
   static thread_local std::array<Buffer, 3> buffers;
   Buffer& buffer = buffers.at(static_cast<size_t>(slot));
   if (buffer.size < floats) {
-    constexpr size_t kAlignment = 64;
-    const size_t bytes = (static_cast<size_t>(floats) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+    constexpr size_t kLine = 64;
+    constexpr size_t kLargePage = size_t{2} << 20;
+    const size_t wanted = static_cast<size_t>(floats) * sizeof(float);
+    const size_t alignment = wanted >= kLargePage ? kLargePage : kLine;
+    const size_t bytes = (wanted + alignment - 1) / alignment * alignment;
     buffer.memory.reset();
-    buffer.memory.reset(static_cast<float*>(std::aligned_alloc(kAlignment, bytes)));
+    buffer.size = 0;
+    buffer.memory.reset(static_cast<float*>(std::aligned_alloc(alignment, bytes)));
     if (buffer.memory == nullptr) throw std::bad_alloc();
+    // A wish: many rows far apart are read at once, and without large pages that is only slower.
+    if (alignment == kLargePage) ::madvise(buffer.memory.get(), bytes, MADV_HUGEPAGE);
     buffer.size = floats;
   }
   return buffer.memory.get();
