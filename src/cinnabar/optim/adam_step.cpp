@@ -3,18 +3,18 @@
 #include "cinnabar/optim/adam_step.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <cmath>
 
 #include "cinnabar/optim/adam_kernel.h"
+#include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::optim {
 
 namespace {
 
-constexpr int64_t kGrain = 32768;  // elements a thread: less is not worth waking one
+constexpr int64_t kPiece = 32768;  // elements that a thread takes at once: less is not worth waking one
 
 class Adam : public Optimizer {
  public:
@@ -85,8 +85,8 @@ class Adam : public Optimizer {
     const AdamArrays arrays{group.values.mutable_data_ptr<float>(), group.gradients.const_data_ptr<float>(),
                             moments.exp_avg.mutable_data_ptr<float>(), moments.exp_avg_sq.mutable_data_ptr<float>(),
                             is_amsgrad_ ? moments.max_exp_avg_sq.mutable_data_ptr<float>() : nullptr};
-    at::parallel_for(0, group.values.numel(), kGrain,
-                     [&](int64_t begin, int64_t end) { adam_step(arrays, begin, end, coefficients); });
+    tensor::for_ranges(group.values.numel(), kPiece,
+                       [&](int64_t begin, int64_t end) { adam_step(arrays, begin, end, coefficients); });
   }
 
   // libtorch's own fused kernel: one launch a group, on GPUs of either maker.

@@ -3,13 +3,13 @@
 #include "cinnabar/optim/flat_parameters.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::optim {
 
@@ -39,7 +39,7 @@ double squared_sum(const at::Tensor& flat) {
   const float* data = flat.const_data_ptr<float>();
   const int64_t count = flat.numel();
   std::vector<double> partial(static_cast<size_t>((count + kChunk - 1) / kChunk), 0.0);
-  at::parallel_for(0, static_cast<int64_t>(partial.size()), 4, [&](int64_t begin, int64_t end) {
+  tensor::for_ranges(static_cast<int64_t>(partial.size()), 4, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       double lanes[8] = {};
       const int64_t first = chunk * kChunk;

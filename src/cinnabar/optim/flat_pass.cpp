@@ -3,10 +3,11 @@
 #include "cinnabar/optim/flat_pass.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+
+#include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::optim {
 
@@ -23,17 +24,15 @@ template <class Work>
 void run_pieces(const at::Tensor& buffer, Span span, const Work& work) {
   const int64_t size = piece_size(buffer);
   const int64_t pieces = (span.end - span.begin + size - 1) / size;
-  const auto run = [&](int64_t first, int64_t last) {
+  const auto run = [&](int64_t piece) {
     const at::NoGradGuard no_grad;  // thread-local
-    for (int64_t piece = first; piece < last; ++piece) {
-      const int64_t begin = span.begin + piece * size;
-      work(piece, begin, std::min(size, span.end - begin));
-    }
+    const int64_t begin = span.begin + piece * size;
+    work(piece, begin, std::min(size, span.end - begin));
   };
   if (buffer.is_cpu()) {
-    at::parallel_for(0, pieces, 1, run);
+    tensor::for_units(pieces, run);
   } else {
-    run(0, pieces);
+    for (int64_t piece = 0; piece < pieces; ++piece) run(piece);
   }
 }
 
@@ -59,15 +58,14 @@ std::vector<double> sum_pieces(const at::Tensor& buffer, Span span, size_t count
 }
 
 void for_parameters(const at::Tensor& buffer, int64_t count, const std::function<void(int64_t)>& work) {
-  const auto run = [&](int64_t first, int64_t last) {
+  const auto run = [&](int64_t i) {
     const at::NoGradGuard no_grad;
-    for (int64_t i = first; i < std::min(last, count); ++i) work(i);
+    work(i);
   };
   if (buffer.is_cpu()) {
-    // At least two places: a single one would run outside of a parallel region, where libtorch splits its sums.
-    at::parallel_for(0, std::max<int64_t>(count, 2), 1, run);
+    tensor::for_units(count, run);
   } else {
-    run(0, count);
+    for (int64_t i = 0; i < count; ++i) run(i);
   }
 }
 

@@ -4,10 +4,10 @@
 #include <functional>
 #include <span>
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::tensor {
 
@@ -30,12 +30,10 @@ void fill_blocks(at::Tensor& tensor, const FillKey& key, const Draw& draw) {
   with_floats(tensor, [&](std::span<float> out) {
     const auto size = static_cast<int64_t>(out.size());
     const int64_t blocks = (size + kBlock - 1) / kBlock;
-    at::parallel_for(0, blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) {
-        base::RandomStream stream(key.seed, key.purpose, key.item, static_cast<uint64_t>(block));
-        const int64_t first = block * kBlock;
-        draw(stream, out.subspan(static_cast<size_t>(first), static_cast<size_t>(std::min(kBlock, size - first))));
-      }
+    for_units(blocks, [&](int64_t block) {
+      base::RandomStream stream(key.seed, key.purpose, key.item, static_cast<uint64_t>(block));
+      const int64_t first = block * kBlock;
+      draw(stream, out.subspan(static_cast<size_t>(first), static_cast<size_t>(std::min(kBlock, size - first))));
     });
   });
 }
