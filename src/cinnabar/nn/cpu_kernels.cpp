@@ -27,9 +27,4 @@ const CpuKernels* cpu_kernels() {
   return chosen;
 }
 
-#if !defined(__x86_64__)
-const CpuKernels* avx512_kernels() { return nullptr; }
-const CpuKernels* avx2_kernels() { return nullptr; }
-#endif
-
 }  // namespace cinnabar::nn
