@@ -11,10 +11,20 @@ namespace cinnabar::jobs {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// A place that cannot be looked at (permissions, a loop of links) holds no libtorch; another one may.
+bool has_libtorch(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_directory(folder / "lib", error);
+}
+
+}  // namespace
+
 fs::path find_torch() {
   const fs::path beside = base::program_folder();
   if (const char* named = std::getenv("CINNABAR_TORCH"); named != nullptr && *named != '\0') {
-    if (!fs::is_directory(fs::path(named) / "lib")) {
+    if (!has_libtorch(named)) {
       throw base::Error(base::ErrorCode::Io,
                         "CINNABAR_TORCH = " + std::string(named) +
                             ": expected a libtorch folder with lib/ in it; correct it or unset it");
@@ -25,7 +35,7 @@ fs::path find_torch() {
   for (const fs::path& folder :
        {beside / "libtorch", beside / ".." / "lib" / "cinnabar" / "libtorch", fs::path(CINNABAR_BUILT_WITH_TORCH),
         beside / ".." / ".." / ".." / ".deps" / "torch"}) {
-    if (fs::is_directory(folder / "lib")) return fs::weakly_canonical(folder);
+    if (has_libtorch(folder)) return fs::weakly_canonical(folder);
   }
   throw base::Error(base::ErrorCode::Io, "libtorch was not found (looked for at " +
                                              std::string(CINNABAR_BUILT_WITH_TORCH) +
@@ -64,8 +74,8 @@ std::vector<std::string> worker_environment(const fs::path& torch) {
        "OMP_*", "KMP_*", "GOMP_*", "MKL_*", "ONEDNN_*", "DNNL_*", "MALLOC_*",
        // Set by launchers of several processes.
        "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CINNABAR_DEBUG",
-       "CINNABAR_FAULT", "CINNABAR_KILL_AT", "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "ASAN_OPTIONS", "LSAN_OPTIONS",
-       "UBSAN_OPTIONS", "TSAN_OPTIONS"});
+       "CINNABAR_FAULT", "CINNABAR_KILL_AT", "CINNABAR_SHARE", "CINNABAR_CLIP_BPE", "CINNABAR_CPU_KERNELS",
+       "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"});
   // Threads of libgomp that spin while they wait make a busy machine many times slower; a user's own setting wins.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr && std::getenv("GOMP_SPINCOUNT") == nullptr) {
     environment.emplace_back("OMP_WAIT_POLICY=PASSIVE");
