@@ -95,7 +95,13 @@ TEST_CASE("control_characters_of_names_do_not_reach_the_terminal") {
 
 TEST_CASE("results_are_lines_of_name_and_value") {
   View pipe(false);
-  pipe.view.show({{"type", "result"}, {"output", "a.safetensors"}, {"steps", 5}, {"loss", 1.0 / 3.0}, {"time", 1e9}});
+  pipe.view.show({{"type", "result"},
+                  {"output", "a.safetensors"},
+                  {"steps", 5},
+                  {"loss", 1.0 / 3.0},
+                  {"saves", 2},
+                  {"save_pause_s", 0.1},
+                  {"time", 1e9}});
   CHECK(pipe.out.str() == "output: a.safetensors\nsteps: 5\naverage loss of the last epoch: 0.333333\n");
 }
 

@@ -81,6 +81,11 @@ TEST_CASE("names_what_is_wrong") {
         "command line: --network_dim: a value must follow: expected a whole number");
   CHECK(Read({"--network_dim", "--flip_aug"}).problem() ==
         "command line: --network_dim: a value must follow: expected a whole number");
+  CHECK(Read({"--flip_aug", "true"}).problem() ==
+        "command line: --flip_aug true: a switch stands alone: --flip_aug turns it on, --flip_aug=false off");
+  CHECK(Read({"--flip_aug", "False"}).problems.list().size() == 1);
+  CHECK(Read({"--lora_multiplier", "0.5"}).problem() ==
+        "command line: --lora_multiplier: unknown option; did you mean lora?");
   CHECK(Read({"a.toml", "b.toml"}).problem() ==
         "command line: b.toml: not expected here: options are written --NAME VALUE");
 }

@@ -21,6 +21,20 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+namespace {
+
+// Whether `name` is `whole` with something left out in one place: "dpm++" of "dpmsolver++".
+bool is_shortened(std::string_view name, std::string_view whole) {
+  if (name.size() >= whole.size()) return false;
+  size_t front = 0;
+  while (front < name.size() && name[front] == whole[front]) ++front;
+  size_t back = 0;
+  while (back < name.size() - front && name[name.size() - 1 - back] == whole[whole.size() - 1 - back]) ++back;
+  return front > 0 && back > 0 && front + back == name.size();
+}
+
+}  // namespace
+
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
   // What is longer is no mistyped name, and the work grows with the square of the length.
   constexpr size_t kMostBytes = 100;
@@ -38,7 +52,15 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       best_distance = distance;
     }
   }
-  return best;
+  // Beyond one slip of the finger, a name whose middle was left out is the better guess.
+  constexpr size_t kLeastShort = 5;
+  if (best_distance <= 1 || name.size() < kLeastShort) return best;
+  std::string whole;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > kMostBytes || candidate.size() > name.size() * 3 || !is_shortened(name, candidate)) continue;
+    if (whole.empty() || candidate.size() < whole.size()) whole = candidate;
+  }
+  return whole.empty() ? best : whole;
 }
 
 }  // namespace cinnabar::base

@@ -38,7 +38,9 @@ std::string text_of(const ordered_json& event, const char* key) {
 }
 
 // Of a result: what only measurements look at.
-bool is_for_programs(const std::string& key) { return key == "saves" || key == "save_pause_s"; }
+bool is_for_programs(const std::string& key) {
+  return key == "saves" || key == "save_pause_s" || key.starts_with("memory_") || key.starts_with("peak_memory_");
+}
 
 std::string label_of(const std::string& key) {
   if (key == "loss") return "average loss of the last epoch";

@@ -2,9 +2,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/error.h"
 #include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/jobs/command_schemas.h"
+#include "cinnabar/schema/planned.h"
 #include "cinnabar/schema/resolve.h"
 #include "cinnabar/schema/value_text.h"
 
@@ -47,8 +49,13 @@ void fill_report(schema::Source& source) {
   if (source.is_gui_file) return;
   for (const auto& [name, given] : source.values)
     source.report.push_back({name, shown(name, given.text), "used", name, ""});
-  for (const auto& [name, given] : source.planned)
-    source.report.push_back({name, shown(name, given.text), "later", "", "not supported yet"});
+  for (const auto& [name, given] : source.planned) {
+    const schema::PlannedOption* option = schema::find_planned(name);
+    const bool is_idle = option != nullptr && option->kind == schema::PlannedKind::NoEffect;
+    const std::string why = option == nullptr ? "" : std::string(option->why);
+    source.report.push_back({name, shown(name, given.text), is_idle ? "ignored" : "later", "",
+                             is_idle ? why : "not supported yet" + (why.empty() ? "" : ": " + why)});
+  }
 }
 
 ordered_json to_json(const schema::Source& source, const schema::Problems& problems) {
@@ -131,7 +138,7 @@ int run(const std::vector<std::string>& words) {
   } else {
     print_report(sources[0], problems, own.values.flag("all"));
   }
-  return 0;
+  return problems.empty() ? 0 : base::exit_status(base::ErrorCode::Config);
 }
 
 CINNABAR_REGISTER_COMMAND(import, {.help = "Says what each key of a kohya_ss configuration becomes.",

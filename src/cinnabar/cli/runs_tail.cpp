@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "cinnabar/base/error.h"
 #include "cinnabar/cli/event_view.h"
 #include "cinnabar/cli/runs_actions.h"
 #include "cinnabar/jobs/run_record.h"
@@ -79,7 +80,8 @@ int tail_run(jobs::RunStore& store, const schema::Values& options) {
       view.show(event);
       const auto text = event.find("text");
       if (event.value("type", ordered_json()) == "error" && text != event.end() && text->is_string()) {
-        view.print("error: " + text->get<std::string>());
+        const bool is_stop = event.value("code", "") == base::to_string(base::ErrorCode::Cancelled);
+        view.print((is_stop ? "" : "error: ") + text->get<std::string>());
       }
     }
     std::cout.flush();

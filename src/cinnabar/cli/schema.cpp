@@ -1,8 +1,10 @@
 #include "cinnabar/schema/schema.h"
 
+#include <filesystem>
 #include <iostream>
 
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/error.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/cli/schema_command.h"
 #include "cinnabar/schema/completeness.h"
@@ -25,6 +27,11 @@ schema::Schema own_options() {
 }
 
 int check() {
+  if (!std::filesystem::exists("docs/options.md")) {
+    throw base::Error(base::ErrorCode::Usage,
+                      "schema --check compares with docs/options.md, which is not below this folder: run it in the "
+                      "folder of the sources");
+  }
   const std::vector<schema::DescribedCommand> commands = described_commands();
   std::vector<std::string> findings = schema::incomplete_rows(commands);
   if (base::read_file("docs/options.md") != schema::options_markdown(commands)) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "cinnabar/base/text_match.h"
 #include "cinnabar/schema/planned.h"
@@ -14,6 +16,14 @@ bool is_list(const Option& option) { return option.type == Type::TextList || opt
 // "--name" and "-n", but not negative numbers.
 bool is_name(const std::string& word) {
   return word.size() > 1 && word.front() == '-' && !parse_number(word) && word != "-";
+}
+
+// What people write behind a switch, and what else would be taken for a file.
+bool is_switch_word(std::string word) {
+  std::ranges::transform(word, word.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  constexpr std::array<std::string_view, 6> kWords = {"true", "false", "yes", "no", "on", "off"};
+  return std::ranges::find(kWords, word) != kWords.end();
 }
 
 class Reader {
@@ -61,7 +71,14 @@ class Reader {
   }
 
   void read_known(const Option& option, const std::string& shown, bool has_value, std::vector<std::string> texts) {
-    if (!has_value && option.type == Type::Flag) texts.push_back("true");
+    if (!has_value && option.type == Type::Flag) {
+      if (next_ < words_.size() && is_switch_word(words_[next_])) {
+        problems_.add({where_, "", shown + " " + words_[next_++],
+                       "a switch stands alone: " + shown + " turns it on, " + shown + "=false off"});
+        return;
+      }
+      texts.push_back("true");
+    }
     if (!has_value && is_list(option)) take_words(texts);
     if (!has_value && texts.empty() && next_ < words_.size() && !is_name(words_[next_]))
       texts.push_back(words_[next_++]);
@@ -134,15 +151,21 @@ void read_command_line(const Schema& schema, const std::vector<std::string>& wor
 }
 
 std::string unknown_option_text(const Schema& schema, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Option& option : schema.options()) names.push_back(option.name);
-  std::string near = schema.nearest(name);
-  if (near.empty()) {
-    for (const PlannedOption& option : planned_options()) names.emplace_back(option.name);
-    near = base::nearest_name(name, names);
+  // One or two letters are near to anything.
+  constexpr size_t kLeastLetters = 3;
+  if (name.size() < kLeastLetters) return "unknown option; options are written out, and --help lists all of them";
+  if (const std::string near = schema.nearest(name); !near.empty()) return "unknown option; did you mean " + near + "?";
+  // What the name begins with ("lora" of "lora_multiplier") before something that is not built.
+  for (size_t end = name.rfind('_'); end != std::string::npos && end >= 3; end = name.rfind('_', end - 1)) {
+    const Option* option = schema.find(name.substr(0, end));
+    if (option != nullptr) return "unknown option; did you mean " + option->name + "?";
   }
-  if (near.empty()) return "unknown option; --help lists all of them";
-  return "unknown option; did you mean " + near + "?";
+  std::vector<std::string> names;
+  for (const PlannedOption& option : planned_options()) names.emplace_back(option.name);
+  const std::string near = base::nearest_name(name, names);
+  if (near.empty() || base::edit_distance(name, near) > 2) return "unknown option; --help lists all of them";
+  const bool is_later = find_planned(near)->kind != PlannedKind::NoEffect;
+  return "unknown option; did you mean " + near + (is_later ? ", which is not supported yet?" : "?");
 }
 
 }  // namespace cinnabar::schema

@@ -35,8 +35,10 @@ Source read_config_file(const Schema& schema, const std::filesystem::path& path,
                                                    "JSON, or a configuration that this program wrote");
   }
   if (const std::string why = base::why_no_file(found); !why.empty()) {
+    const bool is_pictures = schema.find("train_data_dir") != nullptr && std::filesystem::is_directory(found, error);
     throw base::Error(base::ErrorCode::Config,
-                      "config_file = " + base::shown_text(path.string(), kShownBytes) + ": " + why);
+                      "config_file = " + base::shown_text(path.string(), kShownBytes) + ": " + why +
+                          (is_pictures ? ". A folder of pictures is given as --train_data_dir FOLDER" : ""));
   }
   if (const std::string ending = found.extension().string(); ending == ".yaml" || ending == ".yml") {
     throw base::Error(base::ErrorCode::Config,

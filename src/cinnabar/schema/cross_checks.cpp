@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cinnabar/base/path_kind.h"
+#include "cinnabar/schema/extension_rule.h"
 #include "cinnabar/schema/resolve.h"
 #include "cinnabar/schema/value_text.h"
 
@@ -82,9 +83,17 @@ class Rules {
     if (command_ != "train" || !has("output_dir") || !has("save_model_as")) return;
     const std::filesystem::path file =
         std::filesystem::path(value_text(values_.raw("output_dir"))) / (name + "." + values_.text("save_model_as"));
-    std::error_code ignored;  // what cannot be looked at fails with its own message when it is written
-    if (std::filesystem::is_directory(file, ignored)) {
-      add("output_name", "the result would be " + file.string() + ", which is a folder; choose another name");
+    // Hours before the first save; what cannot be looked at fails with its own message when it is written.
+    if (const std::string kind = base::kind_of(file); !base::why_not_replaced(file).empty()) {
+      add("output_name", "the result would be " + file.string() + ", which is " + kind +
+                             "; only a regular file is replaced, so choose another name, or remove it");
+    }
+    const std::filesystem::path state =
+        std::filesystem::path(value_text(values_.raw("output_dir"))) / (name + "-state");
+    const bool has_state = is_on("save_state") || is_on("save_state_on_train_end");
+    if (const std::string kind = base::kind_of(state); has_state && !kind.empty() && kind != "a folder") {
+      add("output_name",
+          "the state would be " + state.string() + ", which is " + kind + "; choose another name, or remove it");
     }
   }
 
@@ -94,18 +103,35 @@ class Rules {
     const int64_t low = values_.integer("min_bucket_reso");
     const int64_t high = values_.integer("max_bucket_reso");
     if (low > high) add("min_bucket_reso", "larger than max_bucket_reso (" + std::to_string(high) + ")");
-    if (values_.integer("bucket_reso_steps") % 8 != 0) {
+    const int64_t step = values_.integer("bucket_reso_steps");
+    if (step % 8 != 0) {
       add("bucket_reso_steps", "expected a multiple of 8, for Stable Diffusion of 64");
+    }
+    if (low < step && !is_on("bucket_no_upscale")) {
+      const std::string smaller = std::to_string(std::max<int64_t>(8, low / 2 / 8 * 8));
+      add("min_bucket_reso", "smaller than bucket_reso_steps (" + std::to_string(step) +
+                                 "), of which it must be a multiple; give a smaller step too, for example "
+                                 "--bucket_reso_steps " +
+                                 smaller);
     }
     // Never-enlarge buckets follow the pictures, so the bounds do not bind the resolution.
     if (!has("resolution") || is_on("bucket_no_upscale")) return;
     const auto [width, height] = values_.size("resolution");
     if (std::min(width, height) < low) {
-      add("resolution", "smaller than min_bucket_reso (" + std::to_string(low) + "); lower min_bucket_reso too");
+      add("resolution", "smaller than min_bucket_reso (" + std::to_string(low) + "); lower min_bucket_reso too" +
+                            bucket_advice(std::min(width, height), step));
     }
     if (std::max(width, height) > high) {
       add("resolution", "larger than max_bucket_reso (" + std::to_string(high) + "); raise max_bucket_reso too");
     }
+  }
+
+  // Sides of buckets are multiples of the step: a resolution of one or two steps leaves no choice of shapes.
+  static std::string bucket_advice(int64_t side, int64_t step) {
+    if (side > step) return "";
+    const int64_t finer = std::max<int64_t>(8, side / 4 / 8 * 8);
+    return ", and bucket_reso_steps (" + std::to_string(step) + ") with it: --min_bucket_reso " +
+           std::to_string(std::max(finer, side / 2 / finer * finer)) + " --bucket_reso_steps " + std::to_string(finer);
   }
 
   void check_pictures() {
@@ -127,9 +153,17 @@ class Rules {
   }
 
   void check_captions() {
-    const bool is_cached = is_on("cache_text_encoder_outputs") || is_on("cache_text_encoder_outputs_to_disk");
-    if (!is_cached) return;
-    const std::string ending = ": the captions of cache_text_encoder_outputs cannot change while training";
+    if (has("caption_extension")) {
+      const std::string wrong = extension_problem(values_.text("caption_extension"));
+      if (!wrong.empty()) add("caption_extension", wrong);
+    }
+    // The name that the user gave.
+    const std::string cache =
+        is_on("cache_text_encoder_outputs_to_disk") && !given_.contains("cache_text_encoder_outputs")
+            ? "cache_text_encoder_outputs_to_disk"
+            : "cache_text_encoder_outputs";
+    if (!is_on(cache)) return;
+    const std::string ending = ": the captions of " + cache + " cannot change while training";
     for (const char* name : {"shuffle_caption", "enable_wildcard"}) {
       if (is_on(name)) add(name, "not possible" + ending);
     }
@@ -140,7 +174,7 @@ class Rules {
       if (number(name) > 0) add(name, "expected 0" + ending);
     }
     if (command_ == "train" && !is_on("network_train_unet_only")) {
-      add("cache_text_encoder_outputs", "the text encoder cannot be trained then; give network_train_unet_only too");
+      add(cache, "the text encoder cannot be trained then; give network_train_unet_only too");
     }
   }
 

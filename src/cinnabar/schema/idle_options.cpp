@@ -24,9 +24,16 @@ bool is_off(const Value& value) {
 
 }  // namespace
 
-std::vector<std::string> idle_options(const Config& config, const std::map<std::string, Given>& given) {
+std::vector<std::string> idle_options(const Schema& schema, const Config& config,
+                                      const std::map<std::string, Given>& given) {
   std::vector<std::string> notices;
-  const auto is_given = [&](const char* name) { return given.contains(name) && !is_off(config.values.raw(name)); };
+  // Records of runs hold every option: one at its default was not asked for.
+  const auto is_given = [&](const char* name) {
+    const auto found = given.find(name);
+    const Option* option = schema.find(name);
+    if (found == given.end() || option == nullptr || is_off(config.values.raw(name))) return false;
+    return found->second.where == "command line" || value_text(option->fallback) != value_text(config.values.raw(name));
+  };
   if (config.command != "train") return notices;
   for (const Pair& pair : kPairs) {
     if (!is_given(pair.name) || !is_off(config.values.raw(pair.needed))) continue;

@@ -5,6 +5,7 @@
 
 #include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/key_values.h"
 #include "cinnabar/schema/planned.h"
@@ -16,6 +17,8 @@ namespace cinnabar::schema {
 namespace {
 
 using GivenMap = std::map<std::string, Given>;
+
+constexpr size_t kShownBytes = 300;
 
 GivenMap merge(const std::vector<Source>& sources, GivenMap Source::* part) {
   GivenMap merged;
@@ -182,7 +185,9 @@ Config resolve(const Schema& schema, const std::string& command, const std::vect
   check_planned(merge(sources, &Source::planned), has_gui_file, config, problems);
   Checker(schema, given, config, problems).run();
   cross_check(config, given, problems);
-  for (std::string& notice : idle_options(config, given)) config.notices.push_back(std::move(notice));
+  check_early_paths(config, given, problems);
+  for (std::string& notice : idle_options(schema, config, given)) config.notices.push_back(std::move(notice));
+  for (std::string& notice : run_notes(config, given)) config.notices.push_back(std::move(notice));
   return config;
 }
 
@@ -211,6 +216,20 @@ std::string take_output_file(const Schema& schema, std::vector<std::string>& wor
   return {};
 }
 
+// A bare --output_config writes to config_file. One that is there is what the user wants converted, so that nothing in
+// it is asked for as missing.
+void refuse_existing_target(const std::string& file) {
+  std::filesystem::path path = file;
+  if (!path.has_extension()) path += ".toml";
+  const std::string kind = base::kind_of(path);
+  if (kind.empty()) return;
+  throw base::Error(base::ErrorCode::Config,
+                    "output_config: " + base::shown_text(path.string(), kShownBytes) + " exists already (" + kind +
+                        "), and without a name of its own --output_config writes there. To convert it, name the new "
+                        "file: --config_file " +
+                        base::shown_text(path.string(), kShownBytes) + " --output_config NEW.toml");
+}
+
 }  // namespace
 
 Config read_config(const Schema& schema, const std::string& command, const std::vector<std::string>& given_words) {
@@ -222,6 +241,7 @@ Config read_config(const Schema& schema, const std::string& command, const std::
   std::vector<Source> sources;
   const auto file = line.values.find("config_file");
   const bool is_target = output_file.empty() && line.values.contains("output_config");
+  if (file != line.values.end() && is_target) refuse_existing_target(std::get<std::string>(file->second.value));
   if (file != line.values.end() && !is_target) {
     sources.push_back(read_config_file(schema, std::get<std::string>(file->second.value), problems));
     if (!sources.back().more_arguments.empty()) {

@@ -31,7 +31,15 @@ Config read_config(const Schema& schema, const std::string& command, const std::
 // Rules between options, for those that the configuration has (cross_checks.cpp).
 void cross_check(const Config& config, const std::map<std::string, Given>& given, Problems& problems);
 
+// What would stop a run hours later, or after the model is loaded: folders that cannot be made, files that are not
+// there (early_paths.cpp).
+void check_early_paths(const Config& config, const std::map<std::string, Given>& given, Problems& problems);
+
 // A sentence for each given option that has no effect without another one (idle_options.cpp).
-std::vector<std::string> idle_options(const Config& config, const std::map<std::string, Given>& given);
+std::vector<std::string> idle_options(const Schema& schema, const Config& config,
+                                      const std::map<std::string, Given>& given);
+
+// A sentence for each option that was left out although its default seldom fits (run_notes.cpp).
+std::vector<std::string> run_notes(const Config& config, const std::map<std::string, Given>& given);
 
 }  // namespace cinnabar::schema
