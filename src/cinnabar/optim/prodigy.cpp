@@ -28,7 +28,7 @@ CINNABAR_REGISTER_OPTIMIZER(
                      {1e-6, 1e6}),
           growth_rate_row(),
           whole_row({"slice_p", "Sampling",
-                     "Finds the step size from every so manieth element of each parameter, which saves memory."},
+                     "Finds the step size from every slice_p-th element of each parameter, which saves memory."},
                     1, {1, 1e6})},
      .reference_class = "prodigyopt.prodigy.Prodigy",
      .aliases = {"prodigyopt.Prodigy"},
