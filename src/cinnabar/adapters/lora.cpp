@@ -67,6 +67,7 @@ CINNABAR_REGISTER_ADAPTER(lora, {"networks.lora", "lora"}, description());
 
 #ifdef CINNABAR_ENGINE
 #include <cmath>
+#include <string_view>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -204,11 +205,16 @@ class LoRA : public LayerAdapter {
     const bool has_rank = source.dim() >= 2 && source.size(0) == target.size(0) && source.size(1) == target.size(1);
     const bool is_same = source.sizes() == target.sizes() || (has_rank && source.numel() == target.numel());
     if (!is_same) {
+      // The rank stands first in down and second in up; all else is the layer's.
+      const int64_t rank = suffix == std::string_view(kDown) ? 0 : 1;
+      const bool is_other_rank = source.dim() == target.dim() && source.size(rank) != target.size(rank) &&
+                                 source.size(1 - rank) == target.size(1 - rank);
       throw base::Error(base::ErrorCode::Format,
                         "adapter tensor " + name_ + "." + suffix + " has shape " + c10::str(source.sizes()) +
                             " in the file, the layer expects " + c10::str(target.sizes()) +
-                            ": was the file made with another rank (dim_from_weights takes the file's) or for "
-                            "another model?");
+                            (is_other_rank ? ": the file was made with another rank; give that as network_dim, or "
+                                             "dim_from_weights, which takes the file's"
+                                           : ": the file was made for another model"));
     }
     target.copy_(source.reshape(target.sizes()));
   }

@@ -59,7 +59,8 @@ struct Generator::Item {
   // What a batch has in common.
   auto key() const {
     const SampleRequest& r = request;
-    return std::tuple(r.width_px, r.height_px, r.steps, r.sampler, has_guidance(), tokens.ids.front().size(1));
+    return std::tuple(r.width_px, r.height_px, r.steps, r.sampler, has_guidance(), tokens.ids.front().size(1),
+                      r.lora_weights);
   }
 };
 
@@ -150,6 +151,7 @@ Generated Generator::one(const SampleRequest& request) {
 
 void Generator::run_batch(const std::vector<Item>& items, const std::function<void(size_t, Generated&&)>& take) {
   const models::ModelInfo& info = model_.info();
+  if (options_.set_loras) options_.set_loras(items.front().request.lora_weights);
   const at::Tensor latents = sample(items);  // [B, C, h, w]
   for (size_t i = 0; i < items.size(); ++i) {
     const SampleRequest& request = items[i].request;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,8 @@ struct GeneratorOptions {
   samplers::SamplerOptions sampler{};
   int64_t batch_size = 1;                   // pictures computed at once
   const std::atomic<bool>* stop = nullptr;  // when true, run() throws Error{Cancelled} before the next model call
+  // Before each batch, with SampleRequest::lora_weights of its pictures.
+  std::function<void(const std::map<size_t, double>&)> set_loras{};
   // After each model call, counted in pictures times calls.
   std::function<void(int64_t done, int64_t total)> on_call{};
 };

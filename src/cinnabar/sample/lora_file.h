@@ -10,16 +10,12 @@
 #include "cinnabar/base/events.h"
 #include "cinnabar/models/diffusion_model.h"
 #include "cinnabar/sample/parameters_text.h"
+#include "cinnabar/schema/lora_word.h"
 
 namespace cinnabar::sample {
 
-struct LoraWord {
-  std::filesystem::path path;
-  double weight = 1.0;
-};
-
-// What follows the last colon is the weight when it is a number and no file has the whole word as its name.
-LoraWord parse_lora_word(const std::string& word);
+using schema::LoraWord;
+using schema::parse_lora_word;
 
 struct LoadedLora {
   std::unique_ptr<adapters::AdapterSet> adapters;

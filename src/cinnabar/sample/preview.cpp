@@ -10,6 +10,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/data/png_writer.h"
+#include "cinnabar/sample/lora_tags.h"
 #include "cinnabar/samplers/entry.h"
 
 namespace cinnabar::sample {
@@ -96,6 +97,7 @@ Previews::Previews(const schema::Values& values, const models::ModelInfo& info, 
         "sample_noise_table = zero_terminal: only for models that predict v; the plain one is taken");
     generator_.sampler.noise_table = "plain";
   }
+  drop_lora_tags(list.prompts, list.notes);
   // Without a seed of its own a prompt gets the run's, so that its pictures show the training and not the noise.
   SampleRequest defaults{.width_px = info.native_side_px,
                          .height_px = info.native_side_px,

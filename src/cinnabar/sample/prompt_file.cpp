@@ -51,7 +51,8 @@ SampleRequest request_of(const Prompt& prompt, const SampleRequest& defaults) {
           .steps = prompt.steps.value_or(defaults.steps),
           .scale = prompt.scale.value_or(defaults.scale),
           .seed = prompt.seed.value_or(defaults.seed),
-          .sampler = prompt.sampler.value_or(defaults.sampler)};
+          .sampler = prompt.sampler.value_or(defaults.sampler),
+          .lora_weights = prompt.lora_weights};
 }
 
 PromptList read_prompt_file(const std::filesystem::path& path) {

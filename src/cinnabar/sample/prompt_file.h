@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ struct Prompt {
   std::optional<int64_t> steps{};
   std::optional<double> scale{};
   std::optional<uint64_t> seed{};
-  std::optional<std::string> sampler{};  // a known one
+  std::optional<std::string> sampler{};     // a known one
+  std::map<size_t, double> lora_weights{};  // SampleRequest::lora_weights
 };
 
 SampleRequest request_of(const Prompt& prompt, const SampleRequest& defaults);

@@ -1,7 +1,9 @@
 // One picture to make (no torch).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace cinnabar::sample {
@@ -15,6 +17,8 @@ struct SampleRequest {
   double scale = 7.5;  // classifier-free guidance; 1: the prompt alone
   uint64_t seed = 0;
   std::string sampler = "ddim";  // a name of samplers::entries()
+  // By the place of the LoRA among the files of the run: weights that differ from the file's (lora_tags.h).
+  std::map<size_t, double> lora_weights{};
 };
 
 }  // namespace cinnabar::sample

@@ -6,13 +6,13 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "cinnabar/base/drawn_seed.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/path_kind.h"
@@ -23,7 +23,9 @@
 #include "cinnabar/sample/generator.h"
 #include "cinnabar/sample/grid.h"
 #include "cinnabar/sample/lora_file.h"
+#include "cinnabar/sample/lora_tags.h"
 #include "cinnabar/sample/parameters_text.h"
+#include "cinnabar/sample/picture_name.h"
 #include "cinnabar/sample/preview.h"
 #include "cinnabar/sample/prompt_file.h"
 #include "cinnabar/tensor/device.h"
@@ -75,6 +77,9 @@ std::vector<Prompt> read_prompts(const schema::Values& values, base::EventSink& 
     list.prompts.insert(list.prompts.end(), read.prompts.begin(), read.prompts.end());
     list.notes.insert(list.notes.end(), read.notes.begin(), read.notes.end());
   }
+  std::vector<std::string> names;
+  for (const std::string& word : values.texts("lora")) names.push_back(parse_lora_word(word).path.stem().string());
+  apply_lora_tags(list.prompts, names, list.notes);
   for (const std::string& note : list.notes) events.warning(note);
   if (list.prompts.empty()) {
     throw base::Error(base::ErrorCode::Data,
@@ -93,7 +98,7 @@ std::vector<SampleRequest> make_requests(const std::vector<Prompt>& prompts, con
                          .height_px = values.maybe_integer("height").value_or(0),
                          .steps = values.maybe_integer("sample_steps").value_or(30),
                          .scale = values.maybe_number("scale").value_or(7.5),
-                         .seed = seed ? static_cast<uint64_t>(*seed) : std::random_device{}(),
+                         .seed = static_cast<uint64_t>(seed ? *seed : base::drawn_seed()),
                          .sampler = values.maybe_text("sample_sampler").value_or("ddim")};
   std::vector<SampleRequest> requests;
   for (const Prompt& prompt : prompts) {
@@ -119,6 +124,19 @@ std::string size_note(const SampleRequest& asked, const SampleRequest& made) {
   return note;
 }
 
+std::filesystem::path output_folder(const schema::Values& values) {
+  return values.maybe_text("output_dir").value_or("output");
+}
+
+// Before the model is loaded, which may take long.
+void make_output_folder(const std::filesystem::path& folder) {
+  if (base::make_folders(folder)) return;
+  const int problem = errno;
+  throw base::Error(base::is_no_space(problem) ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
+                    folder.string() + ": the output folder cannot be made: " + std::strerror(problem) +
+                        "; name another one with --output_dir");
+}
+
 // Writes what the generator makes, and the grid of it.
 class Output {
  public:
@@ -126,27 +144,22 @@ class Output {
       : facts_(std::move(facts)),
         model_hash_(std::move(model_hash)),
         events_(events),
-        folder_(values.maybe_text("output_dir").value_or("output")),
+        folder_(output_folder(values)),
         stem_(values.maybe_text("output_name").value_or("sample") + "_" + time_text()),
         with_grid_(values.flag("grid")),
-        columns_(values.maybe_integer("images_per_prompt").value_or(1)) {
-    if (!base::make_folders(folder_)) {
-      const bool is_full = base::is_no_space(errno);
-      throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                        folder_.string() + ": the output folder cannot be made: " + std::strerror(errno) +
-                            "; name another one with --output_dir");
-    }
-  }
+        columns_(values.maybe_integer("images_per_prompt").value_or(1)) {}
 
   void add(size_t index, Generated&& made) {
     if (model_hash_.valid()) facts_.model_hash = model_hash_.get();
-    const std::string text = parameters_text(made.request, facts_);
+    PictureFacts facts = facts_;
+    for (const auto& [place, weight] : made.request.lora_weights) facts.loras.at(place).weight = weight;
+    const std::string text = parameters_text(made.request, facts);
     if (count_++ == 0) first_text_ = text;
     std::string number = std::to_string(index + 1);
     if (number.size() < 4) number.insert(0, 4 - number.size(), '0');
     const std::filesystem::path path =
-        folder_ / (stem_ + "_" + number + "_" + std::to_string(made.request.seed) + ".png");
-    data::save_png(path, made.picture, {{"parameters", text}});
+        write_new_file(folder_ / (stem_ + "_" + number + "_" + std::to_string(made.request.seed) + ".png"),
+                       [&](const auto& file) { data::save_png(file, made.picture, {{"parameters", text}}); });
     events_.sample(path, made.request.prompt, static_cast<int64_t>(made.request.seed), 0);
     if (with_grid_) pictures_.push_back(std::move(made.picture));
   }
@@ -157,8 +170,9 @@ class Output {
     if (pictures_.size() > 1) {
       // The pictures of one prompt stand in one row.
       const data::Picture grid = join_grid(pictures_, {.columns = columns_ > 1 ? columns_ : 0});
-      const std::filesystem::path path = folder_ / (stem_ + "_grid.png");
-      data::save_png(path, grid, {{"parameters", first_text_}});
+      const std::filesystem::path path = write_new_file(folder_ / (stem_ + "_grid.png"), [&](const auto& file) {
+        data::save_png(file, grid, {{"parameters", first_text_}});
+      });
       events_.saved(path, "picture", 0);
       result["grid"] = path.string();
     }
@@ -185,6 +199,7 @@ void run(const schema::Values& values, base::EventSink& events, const std::atomi
       base::resolved(values.text("pretrained_model_name_or_path"), "embedded/model.safetensors").string();
   const std::vector<SampleRequest> requests = make_requests(read_prompts(values, events), values);
   for (const std::string& note : unused_option_notes(requests, values)) events.warning(note);
+  make_output_folder(output_folder(values));
   const std::unique_ptr<models::DiffusionModel> model = load_model(path, values, events);
   std::future<std::string> model_hash = start_model_hash(path);
 
@@ -200,6 +215,12 @@ void run(const schema::Values& values, base::EventSink& events, const std::atomi
                      .clip_skip = options.text.clip_skip,
                      .has_karras_sigmas = options.sampler.has_karras_sigmas};
   std::vector<LoadedLora> loras;
+  options.set_loras = [&](const std::map<size_t, double>& weights) {
+    for (size_t i = 0; i < loras.size(); ++i) {
+      const auto own = weights.find(i);
+      loras[i].adapters->set_multiplier(own == weights.end() ? loras[i].use.weight : own->second);
+    }
+  };
   for (const std::string& word : values.texts("lora")) {
     loras.push_back(load_lora(*model, parse_lora_word(word), events, values.flag("allow_nonfinite")));
     facts.loras.push_back(loras.back().use);

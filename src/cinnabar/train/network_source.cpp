@@ -7,6 +7,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/sha256.h"
+#include "cinnabar/formats/adapter_family.h"
 #include "cinnabar/tensor/finite_file.h"
 
 namespace cinnabar::train {
@@ -69,7 +70,9 @@ void merge_base_weights(const schema::Values& values, LoadedModel& base, base::E
     const auto file = formats::Checkpoint::open(paths[i]);
     tensor::check_finite_file(*file, values.flag("allow_nonfinite"), events);
     adapters::LoadReport report;
-    const auto set = adapters::AdapterSet::from_file(base.model->adapter_targets(), *file, {}, &report);
+    const auto set = formats::naming_family(*file, base.model->info().family, [&] {
+      return adapters::AdapterSet::from_file(base.model->adapter_targets(), *file, {}, &report);
+    });
     report_keys(paths[i], report.unmatched, "fit no layer of this model and are not merged", events);
     set->merge(multiplier);
     file->check();
@@ -90,7 +93,8 @@ std::unique_ptr<adapters::AdapterSet> make_network(const schema::Values& values,
     const auto file = formats::Checkpoint::open(*path);
     tensor::check_finite_file(*file, values.flag("allow_nonfinite"), events);
     adapters::LoadReport report;
-    set = adapters::AdapterSet::from_file(targets, *file, options, &report);
+    set = formats::naming_family(*file, base.model->info().family,
+                                 [&] { return adapters::AdapterSet::from_file(targets, *file, options, &report); });
     file->check();
     events.log("Made " + std::to_string(report.loaded) + " layers with the ranks and values of " + *path + ".");
     report_keys(*path, report.unmatched, "fit no layer of this model and are not used", events);
@@ -99,7 +103,7 @@ std::unique_ptr<adapters::AdapterSet> make_network(const schema::Values& values,
     if (path) {
       const auto file = formats::Checkpoint::open(*path);
       tensor::check_finite_file(*file, values.flag("allow_nonfinite"), events);
-      load_values(*set, *file, events);
+      formats::naming_family(*file, base.model->info().family, [&] { load_values(*set, *file, events); });
       file->check();
     }
   }
