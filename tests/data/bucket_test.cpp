@@ -31,6 +31,17 @@ TEST_CASE("the_nearest_aspect_is_chosen_and_covered") {
   CHECK(rule.choose({300, 200}).bucket == choice.bucket);
 }
 
+TEST_CASE("a_smallest_side_below_the_step_says_which_step_would_do") {
+  BucketOptions options = with_buckets({64, 64});
+  options.min_bucket_reso = 32;
+  std::vector<std::string> notes;
+  CHECK_THROWS_WITH_AS(
+      prepared(options, notes),
+      "min_bucket_reso = 32: smaller than bucket_reso_steps = 64, of which it must be a multiple; give "
+      "a bucket_reso_steps of at most 32 too, or a larger min_bucket_reso",
+      base::Error);
+}
+
 TEST_CASE("a_picture_of_a_bucket's_size_takes_it_although_another_has_the_same_aspect") {
   BucketOptions options = with_buckets({1024, 1024});
   options.max_bucket_reso = 2048;

@@ -240,6 +240,9 @@ TEST_CASE("metadata_files_are_refused_and_masks_need_masked_loss") {
   CHECK(read(masks, values).datasets[0].subsets[0].conditioning_data_dir == "masks");
   CHECK(holds(message_of(masks + "random_crop = true\n", values), "random_crop: not possible"));
   CHECK(holds(message_of(masks + "[[datasets.subsets]]\nimage_dir = \"b\"\n", values), "all of them"));
+  // Regularisation pictures need no masks, and belong into this data set.
+  CHECK(read(masks + "\n[[datasets.subsets]]\nimage_dir = \"b\"\nis_reg = true\n", values).datasets[0].subsets.size() ==
+        2);
 }
 
 TEST_CASE("windows_paths_are_explained") {

@@ -125,16 +125,41 @@ TEST_CASE("damage_inside_is_found_when_everything_is_decoded") {
   CHECK(find(dataset, "undecodable", "damaged.png") != nullptr);
 }
 
+TEST_CASE("case_04_turned_pictures_take_the_bucket_of_what_is_seen") {
+  const TemporaryFolder folder;
+  for (int i = 1; i <= 8; ++i) {  // stored as 32x16
+    const std::string name = "orientation_" + std::to_string(i) + ".jpg";
+    folder.put(name, jpeg_bytes(name));
+  }
+  const BucketOptions bucket{.resolution = {32, 32},
+                             .enable_bucket = true,
+                             .min_bucket_reso = 8,
+                             .max_bucket_reso = 64,
+                             .bucket_reso_steps = 8};
+  const Dataset dataset =
+      scan_dataset({.bucket = bucket, .subsets = {{.image_dir = folder / ".", .class_tokens = "x"}}}, {});
+  REQUIRE(dataset.samples.size() == 8);
+  for (size_t i = 0; i < 8; ++i) {
+    CAPTURE(i);
+    const Sample& sample = dataset.samples[i];
+    CHECK(sample.size == (i < 4 ? Size{32, 16} : Size{16, 32}));
+    CHECK((sample.bucket.bucket.width > sample.bucket.bucket.height) == (i < 4));
+  }
+}
+
 TEST_CASE("case_10_extensions_of_any_case_are_used_and_unknown_kinds_are_counted") {
   const TemporaryFolder folder;
   folder.put("a.Jpg", jpeg_bytes());
   folder.put("b.jfif", jpeg_bytes());
-  folder.put("e.gif", base::read_file(fs::path(CINNABAR_TESTS_DIR) / "data/pictures/animated.gif"));
+  folder.put("c.TIFF", jpeg_bytes("orientation_6.tiff"));
+  folder.put("d.Avif", jpeg_bytes("quadrants.avif"));
+  folder.put("e.gif", jpeg_bytes("animated.gif"));
   folder.put("f.jxl", "x");
   folder.put("g.JXL", "x");
   folder.put("h.mp4", "x");
   const Dataset dataset = scan({.image_dir = folder / "."});
-  CHECK(names(dataset) == std::vector<std::string>{"a.Jpg", "b.jfif", "e.gif"});
+  CHECK(names(dataset) == std::vector<std::string>{"a.Jpg", "b.jfif", "c.TIFF", "d.Avif", "e.gif"});
+  CHECK(find(dataset, "animated", "e.gif") != nullptr);
   REQUIRE(find(dataset, "unsupported_pictures") != nullptr);
   CHECK(find(dataset, "unsupported_pictures")->message.find("2 files with extension .jxl") == 0);
   CHECK(find(dataset, "unsupported_pictures")->treatment == Treatment::LeftOut);
@@ -151,7 +176,20 @@ TEST_CASE("case_11_files_of_operating_systems_are_ignored") {
   const Dataset dataset = scan({.image_dir = folder / ".", .caption_extension = ".txt"});
   CHECK(names(dataset) == std::vector<std::string>{"a.png"});
   CHECK(dataset.issues.empty());
-  CHECK(summary_text(health_counts({dataset})) == "Found 1 pictures, 1 with repeats. Nothing is wrong with them.");
+  CHECK(summary_text(health_counts({dataset})) ==
+        "Found 1 pictures; an epoch has 1, with repeats. Nothing is wrong with them.");
+}
+
+TEST_CASE("a_warning_about_what_is_used_is_a_finding_and_nothing_is_called_mended") {
+  const TemporaryFolder folder;
+  folder.put("a.png", good_png());
+  const Dataset dataset = scan({.image_dir = folder / "."});
+  const HealthCounts counts = health_counts({dataset});
+  CHECK(counts.noted == 1);
+  CHECK(counts.fixed == 0);
+  CHECK(summary_text(counts) ==
+        "Found 1 pictures; an epoch has 1, with repeats. Findings: 0 left out, 0 fixed, 1 to look at (the warnings "
+        "above).");
 }
 
 TEST_CASE("case_12_names_with_two_dots_keep_their_own_captions") {

@@ -75,7 +75,13 @@ BucketOptions prepared(BucketOptions options, std::vector<std::string>& notes) {
     notes.push_back("max_bucket_reso " + std::to_string(options.max_bucket_reso) + " is rounded up to " +
                     std::to_string(high) + ", a multiple of bucket_reso_steps.");
   }
-  require_positive(low, "min_bucket_reso, rounded down to a multiple of bucket_reso_steps,");
+  if (low == 0) {
+    throw Error(ErrorCode::Config, "min_bucket_reso = " + std::to_string(options.min_bucket_reso) +
+                                       ": smaller than bucket_reso_steps = " + std::to_string(step) +
+                                       ", of which it must be a multiple; give a bucket_reso_steps of at most " +
+                                       std::to_string(std::max<int64_t>(8, options.min_bucket_reso / 8 * 8)) +
+                                       " too, or a larger min_bucket_reso");
+  }
   options.min_bucket_reso = low;
   options.max_bucket_reso = high;
   const auto [shorter, longer] = std::minmax(options.resolution.width, options.resolution.height);

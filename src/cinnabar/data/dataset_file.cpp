@@ -168,10 +168,12 @@ class FileReader {
     const auto has_masks = [](const SubsetOptions& subset) { return !subset.conditioning_data_dir.empty(); };
     const auto count = std::ranges::count_if(dataset.subsets, has_masks);
     if (count == 0) return;
-    if (count < std::ssize(dataset.subsets)) {
+    // Regularisation pictures count in full, and stand in the data set of the pictures that they balance.
+    const auto regular = std::ranges::count_if(dataset.subsets, [](const SubsetOptions& one) { return !one.is_reg; });
+    if (count < regular) {
       return add(place.pointer, place.shown,
-                 "some subsets have conditioning_data_dir and some have not; give it to all of "
-                 "them, or use two data sets");
+                 "some subsets have conditioning_data_dir and some have not; give it to all of them but those with "
+                 "is_reg, or use two data sets");
     }
     if (!values_.flag("masked_loss")) {
       add(place.pointer, place.shown,

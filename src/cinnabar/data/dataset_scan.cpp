@@ -9,8 +9,11 @@
 #include <thread>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/thread_start.h"
 #include "cinnabar/data/folder_dataset.h"
 #include "cinnabar/data/picture_scan.h"
+#include "cinnabar/data/preview_pictures.h"
+#include "cinnabar/data/shared_names.h"
 
 namespace cinnabar::data {
 
@@ -48,7 +51,7 @@ std::vector<PictureFinding> examine_all(const Candidates& candidates, const std:
   };
   const size_t threads = scan.threads > 0 ? scan.threads : std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::jthread> others;
-  for (size_t i = 1; i < std::min(threads, pictures.size()); ++i) others.emplace_back(work);
+  base::start_threads(others, std::min(threads, std::max<size_t>(1, pictures.size())) - 1, work);
   work();
   others.clear();  // joins
   return findings;
@@ -109,7 +112,7 @@ void open_index(const fs::path& folder, const fs::path& index_folder, SubsetPlac
   place.index = std::make_shared<ScanIndex>(file, folder);
   if (place.index->problem().empty()) return;
   issues.push_back({Severity::Warning, file, "what earlier scans found out is not used: " + place.index->problem(),
-                    "all pictures of " + folder.string() + " are read anew", Treatment::Fixed, "bad_index"});
+                    "all pictures of " + folder.string() + " are read anew", Treatment::Used, "bad_index"});
 }
 
 void save_indexes(const Candidates& candidates, std::vector<Issue>& issues) {
@@ -247,6 +250,12 @@ void report_regularisation(Dataset& dataset) {
   dataset.issues.push_back({Severity::Info, {}, message, action, Treatment::Used, "regularisation"});
 }
 
+void report_shared_names(Dataset& dataset) {
+  std::vector<const fs::path*> pictures;
+  for (const Sample& sample : dataset.samples) pictures.push_back(&sample.path);
+  for (Issue& issue : shared_name_issues(pictures)) dataset.issues.push_back(std::move(issue));
+}
+
 // An epoch's plan holds every item.
 void report_length(Dataset& dataset) {
   const int64_t items = dataset.item_count();
@@ -293,7 +302,7 @@ Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
   std::vector<std::string> notes;
   dataset.options.bucket = prepared(options.bucket, notes);
   for (const std::string& note : notes) {
-    dataset.issues.push_back({Severity::Info, {}, note, "used so", Treatment::Fixed, "bucket_sides"});
+    dataset.issues.push_back({Severity::Info, {}, note, "used so", Treatment::Used, "bucket_sides"});
   }
   const BucketRule rule(dataset.options.bucket);
   std::vector<SubsetOptions>& subsets = dataset.options.subsets;
@@ -311,6 +320,8 @@ Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
     dataset.issues.insert(dataset.issues.end(), finding.issues.begin(), finding.issues.end());
     if (finding.sample) dataset.samples.push_back(std::move(*finding.sample));
   }
+  leave_out_previews(dataset);
+  report_shared_names(dataset);
   balance_regularisation(dataset);
   report_regularisation(dataset);
   report_length(dataset);

@@ -9,6 +9,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/picture_probe.h"
+#include "cinnabar/data/preview_pictures.h"
 #include "cinnabar/text/unicode.h"
 
 namespace cinnabar::data {
@@ -112,6 +113,11 @@ SubsetOptions subset_of(const fs::path& folder, const FolderName& name, const Su
   return subset;
 }
 
+Issue too_few_repeats(const fs::path& folder) {
+  return {Severity::Warning,  folder,       "the name asks for fewer than 1 repeat", "left out",
+          Treatment::LeftOut, "folder_name"};
+}
+
 // What is used when no sub-folder follows the convention.
 std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const FolderListing& listing,
                                                  const SubsetOptions& defaults, std::vector<Issue>& issues) {
@@ -122,7 +128,7 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
     issues.push_back(
         {Severity::Warning, folder, "no sub-folder is named REPEATS_WORDS (for example \"10_cat\")",
          "the " + std::to_string(listing.pictures.size()) + " pictures in the folder itself are used, 1 repeat each",
-         Treatment::Fixed, "folder_name"});
+         Treatment::Used, "folder_name"});
     return subsets;
   }
   for (const fs::path& candidate : listing.folders) {
@@ -130,10 +136,20 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
     const FolderListing inner =
         defaults.recursive ? list_folders_below(candidate, later) : list_folder(candidate, later);
     if (inner.pictures.empty()) continue;
+    if (parse_folder_name(candidate.filename().string())) {
+      issues.push_back(too_few_repeats(candidate));
+      continue;
+    }
+    if (std::ranges::all_of(inner.pictures, is_preview)) {
+      issues.push_back({Severity::Warning, candidate,
+                        std::to_string(inner.pictures.size()) + " pictures are previews of an earlier run",
+                        "left out; name the folder itself to train with them", Treatment::LeftOut, "previews"});
+      continue;
+    }
     subsets.push_back(subset_of(candidate, once, defaults));
     issues.push_back({Severity::Warning, candidate,
                       "the name does not begin with a number of repeats (for example \"10_cat\")",
-                      "used with 1 repeat, since no other folder is named so", Treatment::Fixed, "folder_name"});
+                      "used with 1 repeat, since no other folder is named so", Treatment::Used, "folder_name"});
   }
   return subsets;
 }
@@ -218,11 +234,12 @@ std::vector<SubsetOptions> subsets_of_folder(const fs::path& folder, const Subse
       const auto name = parse_folder_name(candidate.filename().string());
       if (name && name->repeats >= 1) {
         subsets.push_back(subset_of(candidate, *name, defaults));
+      } else if (name) {
+        unnamed.push_back(too_few_repeats(candidate));
       } else {
         unnamed.push_back({Severity::Warning, candidate,
-                           name ? "the name asks for fewer than 1 repeat"
-                                : "the name does not begin with a number of repeats (for example \"10_cat\")",
-                           "left out", Treatment::LeftOut, "folder_name"});
+                           "the name does not begin with a number of repeats (for example \"10_cat\")", "left out",
+                           Treatment::LeftOut, "folder_name"});
       }
     }
     if (subsets.empty()) {

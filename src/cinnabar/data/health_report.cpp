@@ -57,7 +57,9 @@ Json dataset_json(const Dataset& dataset) {
 
 std::string to_string(const Issue& issue) {
   const std::string place = issue.path.empty() ? "" : issue.path.string() + ": ";
-  return place + issue.message + (issue.action.empty() ? "" : "; " + issue.action);
+  std::string message = issue.message;
+  if (!issue.action.empty() && message.ends_with('.')) message.pop_back();
+  return place + message + (issue.action.empty() ? "" : "; " + issue.action);
 }
 
 std::vector<ReportLine> report_lines(const std::vector<Dataset>& datasets) {
@@ -90,15 +92,18 @@ HealthCounts health_counts(const std::vector<Dataset>& datasets) {
     counts.left_out += issue->treatment == Treatment::LeftOut ? 1 : 0;
     counts.fixed += issue->treatment == Treatment::Fixed ? 1 : 0;
     counts.blocking += issue->treatment == Treatment::Blocks ? 1 : 0;
+    counts.noted += issue->treatment == Treatment::Used && issue->severity == Severity::Warning ? 1 : 0;
   }
   return counts;
 }
 
 std::string summary_text(const HealthCounts& counts) {
-  std::string text =
-      "Found " + std::to_string(counts.pictures) + " pictures, " + std::to_string(counts.items) + " with repeats.";
-  if (counts.left_out + counts.fixed + counts.blocking == 0) return text + " Nothing is wrong with them.";
+  std::string text = "Found " + std::to_string(counts.pictures) + " pictures; an epoch has " +
+                     std::to_string(counts.items) + ", with repeats.";
+  if (counts.left_out + counts.fixed + counts.blocking + counts.noted == 0)
+    return text + " Nothing is wrong with them.";
   text += " Findings: " + std::to_string(counts.left_out) + " left out, " + std::to_string(counts.fixed) + " fixed";
+  if (counts.noted > 0) text += ", " + std::to_string(counts.noted) + " to look at (the warnings above)";
   if (counts.blocking > 0) text += ", " + std::to_string(counts.blocking) + " blocking";
   return text + ".";
 }
@@ -122,7 +127,8 @@ std::string health_json(const std::vector<Dataset>& datasets) {
                          {"items", counts.items},
                          {"left_out", counts.left_out},
                          {"fixed", counts.fixed},
-                         {"blocking", counts.blocking}}},
+                         {"blocking", counts.blocking},
+                         {"noted", counts.noted}}},
                        {"datasets", sets},
                        {"findings", findings}};
   return report.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -25,9 +25,10 @@ struct HealthCounts {
   int64_t left_out = 0;  // findings by what was done
   int64_t fixed = 0;
   int64_t blocking = 0;
+  int64_t noted = 0;  // warnings about what is used as it is
 };
 HealthCounts health_counts(const std::vector<Dataset>& datasets);
-// "Found 24 pictures, 48 with repeats. 2 findings left out, 1 fixed."
+// "Found 24 pictures; an epoch has 48, with repeats. Findings: 2 left out, 1 fixed, 1 to look at (the warnings above)."
 std::string summary_text(const HealthCounts& counts);
 
 // The whole report as JSON: counts, data sets with their buckets, and every finding.
