@@ -203,3 +203,46 @@ TEST_CASE("a_file_without_a_rank_is_refused") {
     CHECK_THROWS_AS(lora().restore({"x", false, layer, options, std::make_shared<StepContext>()}, file), base::Error);
   }
 }
+
+TEST_CASE("a_layer_that_adds_the_update_in_its_own_pass_gives_what_apply_gives") {
+  const auto check = [](nn::Layer& layer, const at::Tensor& x0, const AdapterOptions& options) {
+    fill(layer);
+    const auto context =
+        std::make_shared<StepContext>(StepContext{.is_training = true, .seed = 3, .step = 5, .samples = {7, 8}});
+    const auto adapter = make(layer, options, false, context);
+    fill_up(*adapter);
+    adapter->multiplier = 0.7;
+    const auto run = [&](bool is_one_pass) {
+      for (const auto& [name, value] : adapter->trainable()) value->mutable_grad() = at::Tensor();
+      const at::Tensor x = x0.clone().requires_grad_(true);
+      layer.detach_all();
+      at::Tensor y;
+      if (is_one_pass) {
+        layer.attach(adapter);
+        y = layer.forward(x);
+      } else {
+        y = adapter->apply(layer, x, layer.base_forward(x));
+      }
+      y.pow(2).sum().backward();
+      std::vector<at::Tensor> result{y.detach(), x.grad()};
+      for (const auto& [name, value] : adapter->trainable()) result.push_back(value->grad());
+      return result;
+    };
+    const std::vector<at::Tensor> one_pass = run(true);
+    const std::vector<at::Tensor> apart = run(false);
+    for (size_t i = 0; i < apart.size(); ++i) {
+      const double size = apart[i].abs().max().item<double>();
+      CHECK((one_pass[i] - apart[i]).abs().max().item<double>() < 3e-6 * size);  // sums in another order
+    }
+  };
+  nn::Linear linear(8, 6);
+  nn::Conv2d pointwise({.in = 8, .out = 6, .kernel = 1, .padding = 0});
+  const at::Tensor rows = at::cos(at::arange(2 * 5 * 8, at::kFloat)).reshape({2, 5, 8});
+  const at::Tensor map = at::cos(at::arange(2 * 8 * 3 * 4, at::kFloat)).reshape({2, 8, 3, 4});
+  for (const AdapterOptions& options :
+       {AdapterOptions{.network_dim = 3, .network_alpha = {2.0, true}},
+        AdapterOptions{.network_dim = 3, .network_dropout = 0.3, .rank_dropout = 0.3}}) {
+    check(linear, rows, options);
+    check(pointwise, map, options);
+  }
+}
