@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -96,17 +97,23 @@ void print_keys(const schema::Source& source, bool is_all, std::map<std::string,
     std::cout << unset << (unset == 1 ? " key is" : " keys are") << " unset and ask for nothing (--all lists them)\n";
 }
 
+// What the file does not name may stand on the command line; all else is wrong in the file.
+bool is_missing(const schema::Problem& problem) { return problem.message.starts_with("missing: "); }
+
 void print_report(const schema::Source& source, const schema::Problems& problems, bool is_all) {
   std::map<std::string, size_t> counts;
   print_keys(source, is_all, counts);
   for (const std::string& notice : source.notices) std::cout << "note: " << base::printable_text(notice) << "\n";
-  if (problems.empty()) {
-    std::cout << "\nNothing stands against a run with these options.\n";
-  } else {
-    std::cout << "\nA run would stop at:\n";
+  if (problems.empty()) std::cout << "\nNothing stands against a run with these options.\n";
+  for (const bool is_needed : {false, true}) {
+    const char* title =
+        is_needed ? "\nA run needs besides, for instance on the command line:\n" : "\nA run would stop at:\n";
+    for (const schema::Problem& problem : problems.list()) {
+      if (is_missing(problem) != is_needed) continue;
+      std::cout << title << "  " << base::printable_text(schema::to_string(problem)) << "\n";
+      title = "";
+    }
   }
-  for (const schema::Problem& problem : problems.list())
-    std::cout << "  " << base::printable_text(schema::to_string(problem)) << "\n";
   std::cout << "\n" << summary(counts) << "\n";
 }
 
@@ -138,7 +145,8 @@ int run(const std::vector<std::string>& words) {
   } else {
     print_report(sources[0], problems, own.values.flag("all"));
   }
-  return problems.empty() ? 0 : base::exit_status(base::ErrorCode::Config);
+  const bool is_sound = std::ranges::all_of(problems.list(), is_missing);
+  return is_sound ? 0 : base::exit_status(base::ErrorCode::Config);
 }
 
 CINNABAR_REGISTER_COMMAND(import, {.help = "Says what each key of a kohya_ss configuration becomes.",
