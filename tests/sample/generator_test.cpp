@@ -260,3 +260,12 @@ TEST_CASE("pixels_become_bytes_by_rounding_and_cutting_off") {
   CHECK(picture.height == 1);
   CHECK(picture.pixels == std::vector<uint8_t>{0, 255, 128, 128, 128, 191});
 }
+
+TEST_CASE("pictures_with_other_weights_of_loras_are_computed_apart_and_each_with_its_own") {
+  std::vector<SampleRequest> requests(3, small_request());
+  requests[2].lora_weights = {{0, 0.5}};
+  std::vector<std::map<size_t, double>> seen;
+  const GeneratorOptions options{.batch_size = 4, .set_loras = [&](const auto& weights) { seen.push_back(weights); }};
+  Generator(tiny_model(), options).run(requests, [](size_t, Generated&&) {});
+  CHECK(seen == std::vector<std::map<size_t, double>>{{}, {{0, 0.5}}});
+}
