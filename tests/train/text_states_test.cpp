@@ -97,6 +97,10 @@ TEST_CASE("options that say something else than the model are named") {
   CHECK(says(lines, "bucket_reso_steps = 16 is no multiple of 32"));
   dataset.options.bucket.bucket_reso_steps = 32;
   check_bucket_steps({dataset}, info, quiet);
+  // A model of small pictures has no use for the rule.
+  info.native_side_px = 64;
+  dataset.options.bucket.bucket_reso_steps = 16;
+  check_bucket_steps({dataset}, info, quiet);
   CHECK(quiet.text.empty());
 }
 

@@ -16,6 +16,9 @@ void check_family_options(const schema::Values& values, const models::ModelInfo&
 
 void check_bucket_steps(const std::vector<data::Dataset>& datasets, const models::ModelInfo& info,
                         base::EventSink& events) {
+  // The rule is about models of the original sizes. Pictures of a small model would leave it a single bucket.
+  constexpr int64_t kSmallSidePx = 256;
+  if (info.native_side_px < kSmallSidePx) return;
   std::set<int64_t> reported;
   for (const data::Dataset& dataset : datasets) {
     const data::BucketOptions& bucket = dataset.options.bucket;

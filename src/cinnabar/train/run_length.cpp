@@ -47,9 +47,11 @@ std::vector<std::string> length_text(const std::vector<data::Dataset>& datasets,
     std::string line = datasets.size() == 1 ? "Data: " : "Data set " + std::to_string(i + 1) + ": ";
     line += std::to_string(count.wanted) + " pictures with repeats";
     if (count.pictures > 0) line += " and " + std::to_string(count.used) + " of regularisation";
+    const size_t buckets = data::bucket_counts(datasets[i]).size();
     line += ", in batches of " + std::to_string(datasets[i].options.batch_size) + " at " +
-            data::to_string(datasets[i].options.bucket.resolution) +
-            " pixels: " + std::to_string(data::batch_count({datasets[i]})) + " batches an epoch.";
+            (buckets > 1 ? "about " : "") + data::to_string(datasets[i].options.bucket.resolution) + " pixels" +
+            (buckets > 1 ? " (" + std::to_string(buckets) + " buckets)" : "") + ": " +
+            std::to_string(data::batch_count({datasets[i]})) + " batches an epoch.";
     lines.push_back(std::move(line));
   }
   const int64_t accumulation = accumulation_of(values);

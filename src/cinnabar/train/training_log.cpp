@@ -66,8 +66,12 @@ void TrainingLog::step(const StepReport& report) {
                           .loss = report.loss,
                           .average_loss = average(),
                           .grad_norm = report.grad_norm,
-                          .memory_bytes = resident_bytes()};
+                          .memory_bytes = report.memory_bytes ? *report.memory_bytes : resident_bytes()};
   if (!report.rates.empty()) progress.learning_rate = report.rates.back().second;
+  // Of optimizers that find the size of their steps: what the parameters saw, not the factor on it.
+  for (const auto& [key, value] : report.more) {
+    if (key.starts_with("lr/d*lr/")) progress.learning_rate = value;
+  }
   const double elapsed_s = std::chrono::duration<double>(now - first_step_).count();
   if (steps_here_ > 1 && elapsed_s > 0) {
     progress.steps_per_s = static_cast<double>(steps_here_ - 1) / elapsed_s;
