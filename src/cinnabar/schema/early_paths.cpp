@@ -70,7 +70,8 @@ void check_early_paths(const Config& config, const std::map<std::string, Given>&
   }
   const std::string state = config.command == "train" ? value_text(values.raw("resume")) : "";
   std::error_code error;
-  if (!state.empty() && state != "auto" && state != "newest" && !fs::exists(state, error)) {
+  if (!state.empty() && state != "auto" && state != "newest" && !state.starts_with("run:") &&
+      !fs::exists(state, error)) {
     const std::string near = near_state(fs::path(state).lexically_normal());
     add("resume", state, "no such folder; expected a saved state, or auto for the newest one" + near);
   }
