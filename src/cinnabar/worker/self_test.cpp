@@ -72,9 +72,11 @@ Tensors leaves(const Tensors& inputs) {
   return result;
 }
 
-// The output and the gradients of all inputs for the sum of squares.
+// The output and the gradients of all inputs for a given gradient of the output, whose numbers every type holds
+// exactly.
 Tensors with_gradients(const at::Tensor& output, const Tensors& inputs) {
-  output.backward(output.detach());
+  const at::Tensor up = values(output.sizes(), 33).mul(64.0).round().div(64.0);
+  output.backward(tensor::to_device(up.to(output.scalar_type()), output.device()));
   Tensors result{output.detach()};
   for (const at::Tensor& x : inputs) result.push_back(x.grad());
   return result;
