@@ -6,7 +6,9 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <ATen/ATen.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -189,6 +191,29 @@ at::Scalar read_number(const at::Tensor& x) {
   return on_host(x).item();
 }
 
+at::Tensor to_device_of(const at::Tensor& like, const at::Tensor& x) { return x.defined() ? x.to(like.device()) : x; }
+
+// Convolutions of backends from outside have operators of their own.
+at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                       c10::SymIntArrayRef stride, c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation,
+                       bool is_transposed, c10::SymIntArrayRef output_padding, c10::SymInt groups) {
+  const std::optional<at::Tensor> host_bias =
+      bias && bias->defined() ? std::optional(on_host(*bias)) : std::optional<at::Tensor>();
+  return to_device_of(x, at::convolution_symint(on_host(x), on_host(weight), host_bias, stride, padding, dilation,
+                                                is_transposed, output_padding, groups));
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
+    const at::Tensor& gradient, const at::Tensor& x, const at::Tensor& weight, c10::SymIntArrayRef stride,
+    c10::SymIntArrayRef padding, c10::SymIntArrayRef dilation, bool is_transposed, c10::SymIntArrayRef output_padding,
+    c10::SymInt groups, std::array<bool, 3> mask) {
+  const std::vector<c10::SymInt> bias_size = {weight.sym_size(0)};
+  const auto [to_x, to_weight, to_bias] =
+      at::convolution_backward_symint(on_host(gradient), on_host(x), on_host(weight), c10::SymIntArrayRef(bias_size),
+                                      stride, padding, dilation, is_transposed, output_padding, groups, mask);
+  return {to_device_of(x, to_x), to_device_of(x, to_weight), to_device_of(x, to_bias)};
+}
+
 // Every other kernel: the CPU's, on copies. Single numbers may come from the CPU, as on a GPU.
 void by_the_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (const c10::IValue& value : torch::jit::last(*stack, op.schema().arguments().size())) {
@@ -213,6 +238,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", &copy_from);
   m.impl("_copy_from_and_resize", &copy_and_resize);
   m.impl("_local_scalar_dense", &read_number);
+  m.impl("convolution_overrideable", &convolution);
+  m.impl("convolution_backward_overrideable", &convolution_backward);
   m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
   m.impl("view", TORCH_FN(at::native::view));
   m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
