@@ -71,28 +71,32 @@ void copy_pictures(const fs::path& folder, const std::vector<std::string>& names
   REQUIRE(next == names.size());
 }
 
+// Of kept latents.
 std::map<std::string, fs::file_time_type> times_below(const fs::path& folder) {
   std::map<std::string, fs::file_time_type> times;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) times[entry.path().string()] = entry.last_write_time();
+    if (entry.path().extension() == ".safetensors") times[entry.path().string()] = entry.last_write_time();
   }
   return times;
 }
 
 }  // namespace
 
-TEST_CASE("secrets_reach_no_file_and_no_message") {
+TEST_CASE("secrets_of_a_gui_file_reach_no_file_and_no_message") {
   const Program program;
   const std::string secret = "hf_do_not_show";
-  base::write_file(program.folder() / "run.toml", "huggingface_token = \"" + secret + "\"\nnetwork_dim = 4\n");
-  const Words words{"--config_file", "run.toml", "--wandb_api_key", secret, "--logging_dir", "logs",
-                    "--seed",        "1",        "--save_state"};
-  const Ended ended = run(program, with(kTraining, words));
-  INFO(ended.text);
-  CHECK(ended.text.find("[hidden]") != std::string::npos);
+  const fs::path file = program.folder() / "run.json";
+  base::write_file(file, "{\"LoRA_type\": \"Standard\", \"huggingface_token\": \"" + secret +
+                             "\", \"wandb_api_key\": \"" + secret + "\"}");
+  const Ended ended = run(program, with(kTraining, {"--config_file", "run.json", "--logging_dir", "logs", "--seed", "1",
+                                                    "--save_state", "--enable_bucket=false"}));
+  CHECK(ended.text.find("wandb_api_key is not supported yet") != std::string::npos);
   CHECK(ended.text.find(secret) == std::string::npos);
-  fs::remove(program.folder() / "run.toml");
-  for (const std::string& file : files_with(program.folder(), secret)) CHECK_MESSAGE(false, file, " holds the secret");
+  const Ended shown = run(program, {"import", "run.json"});
+  CHECK(shown.text.find(secret) == std::string::npos);
+  fs::remove(file);
+  for (const std::string& found : files_with(program.folder(), secret))
+    CHECK_MESSAGE(false, found, " holds the secret");
 }
 
 TEST_CASE("a_run_without_a_seed_is_repeated_by_its_record") {
@@ -115,7 +119,7 @@ TEST_CASE("case_15_caches_of_folders_with_odd_names_are_used_again_and_configura
   words[4] = place;
   run(program, with(words, {"--cache_latents_to_disk", "--seed", "1", "--output_name", "one"}));
   const auto before = times_below(program.folder() / place);
-  CHECK(before.size() > 3);  // the pictures and what was kept of them
+  CHECK(before.size() == 1);
   run(program,
       with(words, {"--cache_latents_to_disk", "--seed", "1", "--output_name", "two", "--output_config", "again.toml"}));
   run(program, {"train", "again.toml"});

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -60,6 +62,8 @@ int checked_output(int status) {
   errno = 0;
   std::cout.flush();
   if (std::cout) return status;
+  // The write that failed may lie far back, and its reason with it; one more byte meets the same.
+  if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) errno = 0;
   const std::string reason = errno != 0 ? std::strerror(errno) : "a write failed";
   std::cerr << "cinnabar: the output could not be written completely: " << reason
             << "; free some space or write it elsewhere\n";
