@@ -43,6 +43,8 @@ std::vector<OptionEffect> model_rows() {
       {"stop_after_bad_steps", P::Elsewhere, {"tests/e2e/policies_test.cpp"}},
       {"step_timeout", P::Elsewhere, {"tests/train/hang_watchdog_test.cpp"}},
       {"gradient_checkpointing", P::Elsewhere, {"tests/e2e/train_test.cpp"}},
+      {"lowram", P::Messages, {}},
+      {"profile_steps", P::Messages, {"1"}, kEpochs},
   };
 }
 
@@ -305,6 +307,10 @@ std::vector<OptionEffect> program_rows() {
       {"log_prefix", P::Records, {"p_"}, {"--logging_dir", "logs"}},
       {"device", P::Error, {"nowhere"}},
       {"threads", P::Threads, {"2"}, {}, {"1"}},
+      {"mem_eff_attn", P::Elsewhere, {"tests/worker/attention_setup_test.cpp"}},
+      {"auto", P::Elsewhere, {"tests/jobs/auto_options_test.cpp"}},
+      {"max_temperature", P::Elsewhere, {"tests/train/run_telemetry_test.cpp"}},
+      {"telemetry_interval", P::Elsewhere, {"tests/train/run_telemetry_test.cpp"}},
       {"config_file", P::Elsewhere, {"tests/schema/config_file_test.cpp"}},
       {"output_config", P::Elsewhere, {"tests/cases/files.case"}},
       {"workspace", P::Elsewhere, {"tests/cases/engine.case"}},

@@ -24,6 +24,8 @@ std::vector<Option> metadata_options();
 std::vector<Option> preview_options();
 std::vector<Option> logging_options();
 std::vector<Option> hardware_options();
+// Advice, temperature limit and sensors of a training run.
+std::vector<Option> machine_options();
 // Where the run record goes and how events are shown: read by the starting program.
 std::vector<Option> program_options();
 

@@ -209,7 +209,7 @@ Schema train_schema() {
   return Schema({model_options(), dataset_options(), picture_options(), caption_options(), network_options(),
                  optimizer_options(), learning_rate_options(), training_options(), loss_options(), validation_options(),
                  saving_options(), metadata_options(), preview_options(), logging_options(), hardware_options(),
-                 program_options()});
+                 machine_options(), program_options()});
 }
 
 Schema sample_schema() {

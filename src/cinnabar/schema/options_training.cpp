@@ -63,6 +63,26 @@ std::vector<Option> training_options() {
        .help =
            "Computes intermediate values twice instead of keeping them: less memory, about a third more time, and the "
            "same numbers."},
+      {.name = "profile_steps",
+       .type = Type::Int,
+       .range = {{1, 1e6}},
+       .group = group,
+       .level = Level::Advanced,
+       .unit = "steps",
+       .label = "Profile",
+       .help =
+           "Measures where the time of so many steps goes, from the second one on: by phase and by operator of the "
+           "library. Told at the end of these steps, and written to profile.json in the run's record."},
+      {.name = "lowram",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Low memory on the CPU",
+       .help =
+           "Trains on the CPU in about half the memory: intermediate values are computed twice, and the base model "
+           "keeps the type that it has in its file. Same numbers, longer steps. On a GPU models are loaded straight "
+           "into its memory in any case."},
       {.name = "micro_batch_size",
        .type = Type::Int,
        .range = {{1, 1e6}},
@@ -183,6 +203,49 @@ std::vector<Option> hardware_options() {
        .level = Level::Advanced,
        .label = "Threads",
        .help = "How many processor threads compute; 0 means all cores that this program may use."},
+      {.name = "mem_eff_attn",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .level = Level::Advanced,
+       .label = "Attention in pieces",
+       .help = "Takes attention in pieces even where the device has a fused kernel: little memory, more time. Without it "
+               "the best kernel for chip and libtorch is chosen."},
+  };
+}
+
+std::vector<Option> machine_options() {
+  const char* group = "Hardware";
+  return {
+      {.name = "auto",
+       .type = Type::Flag,
+       .fallback = false,
+       .group = group,
+       .label = "Fit the machine",
+       .help = "Takes batch, accumulation, precision and what saves memory from the advice for this machine (cinnabar "
+               "doctor shows it), for every option that is not given. What was taken is told and recorded.",
+       .is_for_front = true},
+      {.name = "max_temperature",
+       .type = Type::Float,
+       .fallback = 0.0,
+       .range = {{0, 150}},
+       .typical = {{80, 95}},
+       .group = group,
+       .level = Level::Advanced,
+       .unit = "C",
+       .label = "Temperature limit",
+       .help = "Pauses between steps while the device that trains is hotter (edge sensor), until it is 10 C below. 0: no "
+               "limit."},
+      {.name = "telemetry_interval",
+       .type = Type::Float,
+       .fallback = 5.0,
+       .range = {{0, 3600}},
+       .group = group,
+       .level = Level::Advanced,
+       .unit = "s",
+       .label = "Sensor interval",
+       .help = "How often use, memory, temperature, power and clocks are read for events, records and the progress line. "
+               "0: never."},
   };
 }
 
