@@ -47,7 +47,9 @@ TEST_CASE("losses_that_hardly_change_are_flat") {
   const Verdict verdict = of({0.20, 0.1502, 0.1500, 0.1501, 0.1499});
   CHECK(verdict.trend == Trend::Flat);
   CHECK(verdict.since_step == 200);
-  CHECK(to_text(verdict, "").starts_with("flat since step 200. The best was step 500"));
+  CHECK(to_text(verdict, "")
+            .starts_with("flat since step 200 (it has learned what it can, or its learning rate is too low). The best "
+                         "was step 500"));
 }
 
 TEST_CASE("two_measurements_are_too_few") {

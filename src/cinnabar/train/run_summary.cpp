@@ -62,8 +62,9 @@ std::vector<std::string> summary_lines(const SummaryFacts& facts) {
               facts.prediction + "; " + precision_text(values) + " on " + facts.device + ".",
           "Network: " + network_text(values) + "; " + std::to_string(facts.layers) + " layers, " +
               std::to_string(facts.parameters) + " parameters.",
-          "Optimizer: " + facts.optimizer + ", learning rate " + rates_text(facts.rates) + "; schedule " +
-              schedule_of(values) + (warmup > 0 ? " with " + std::to_string(warmup) + " steps of warm-up" : "") + "."};
+          "Optimizer: " + (facts.optimizer.empty() ? "AdamW" : facts.optimizer) + ", learning rate " +
+              rates_text(facts.rates) + "; schedule " + schedule_of(values) +
+              (warmup > 0 ? " with " + std::to_string(warmup) + " steps of warm-up" : "") + "."};
 }
 
 std::string warmup_warning(const schema::Values& values, int64_t steps) {

@@ -15,7 +15,7 @@ struct SummaryFacts {
   std::string family;            // "sd1"
   std::string prediction;        // "the noise" or "v"
   std::string device;            // "cpu", "cuda:0"
-  std::string optimizer;         // name of the entry
+  std::string optimizer;         // as given; "": AdamW
   size_t layers = 0;
   int64_t parameters = 0;
   std::vector<std::pair<std::string, double>> rates{};  // of the groups

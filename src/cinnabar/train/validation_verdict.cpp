@@ -65,7 +65,8 @@ std::string to_text(const Verdict& verdict, const std::string& nearest_file) {
       text = "improving";
       break;
     case Trend::Flat:
-      text = "flat since step " + std::to_string(verdict.since_step);
+      text = "flat since step " + std::to_string(verdict.since_step) +
+             " (it has learned what it can, or its learning rate is too low)";
       break;
     case Trend::Rising:
       text = "rising since step " + std::to_string(verdict.since_step) + ": likely overfitting";
