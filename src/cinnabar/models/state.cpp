@@ -12,6 +12,7 @@ Conditioning moved_to(const Conditioning& conditioning, at::Device device) {
 
 NamedTensors file_tensors(DiffusionModel& model) {
   NamedTensors result = state_tensors(model);
+  for (auto& [name, value] : result) value = value.contiguous();  // convolutions may be channels last
   model.to_file_layout(result);
   return result;
 }
@@ -19,8 +20,9 @@ NamedTensors file_tensors(DiffusionModel& model) {
 NamedTensors state_tensors(DiffusionModel& model) {
   NamedTensors result;
   const auto gather = [&](const ModelPart& part) {
-    part.module->each_parameter(
-        "", [&](const std::string& name, at::Tensor& value) { result.emplace_back(part.file_prefix + name, value); });
+    part.module->each_parameter("", [&](const std::string& name, at::Tensor& value) {
+      result.emplace_back(part.file_prefix + name, value);
+    });
   };
   for (const ModelPart& part : model.parts()) gather(part);
   if (const std::optional<ModelPart> vae = model.vae_part()) gather(*vae);
