@@ -20,9 +20,8 @@ NamedTensors file_tensors(DiffusionModel& model) {
 NamedTensors state_tensors(DiffusionModel& model) {
   NamedTensors result;
   const auto gather = [&](const ModelPart& part) {
-    part.module->each_parameter("", [&](const std::string& name, at::Tensor& value) {
-      result.emplace_back(part.file_prefix + name, value);
-    });
+    part.module->each_parameter(
+        "", [&](const std::string& name, at::Tensor& value) { result.emplace_back(part.file_prefix + name, value); });
   };
   for (const ModelPart& part : model.parts()) gather(part);
   if (const std::optional<ModelPart> vae = model.vae_part()) gather(*vae);
