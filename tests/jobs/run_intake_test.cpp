@@ -71,6 +71,23 @@ TEST_CASE("taking_a_run_in_again_changes_nothing_and_new_lines_are_added") {
   CHECK(store.count("runs") == 1);
 }
 
+TEST_CASE("a_row_from_before_the_record_was_there_is_filled") {
+  const formats::TemporaryFolder folder;
+  const auto early = folder / "w/runs/20260102-030405-dog";
+  std::filesystem::create_directories(early);
+  Store store;
+  take_in(store.database, early, {});
+  CHECK(store.text("SELECT command || pid FROM runs") == "0");
+  make_run(folder / "w", {.state = "running", .process = this_process(), .name = "rex", .parent = "abc"});
+  take_in(store.database, early, {});
+  CHECK(store.text("SELECT command || state || name || parent FROM runs") == "trainrunningrexabc");
+  CHECK(store.text("SELECT work_folder FROM runs") == (folder / "w").string());
+  CHECK(store.text("SELECT pid FROM runs") == std::to_string(this_process().pid));
+  CHECK(store.text("SELECT config_toml FROM runs") == "network_dim = 8\n");
+  CHECK(store.count("config") == 2);
+  CHECK(store.count("runs") == 1);
+}
+
 TEST_CASE("a_line_that_is_still_being_written_waits") {
   const formats::TemporaryFolder folder;
   const auto path = make_run(folder / "w", {.state = "running", .process = this_process()});

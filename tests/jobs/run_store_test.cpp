@@ -1,12 +1,16 @@
 #include "cinnabar/jobs/run_store.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/process.h"
 #include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/jobs/run_record.h"
 #include "cinnabar/jobs/store_schema.h"
@@ -153,7 +157,9 @@ TEST_CASE("a_running_run_is_not_removed_and_its_name_in_the_bin_is_not_given_aga
   make_run(folder / "w", {.state = "running", .process = this_process()});
   RunStore store(folder / "w");
   CHECK_THROWS_WITH_AS(store.remove(store.find("latest")), doctest::Contains("going on"), base::Error);
-  const std::string first = RunFolder(folder / "w", "x").path().filename();
+  const RunFolder made(folder / "w", "x");
+  made.write_state(R"({"command": "train", "state": "done"})");
+  const std::string first = made.path().filename();
   store = RunStore(folder / "w");
   store.remove(store.find(first));
   CHECK(RunFolder(folder / "w", "x").path().filename() != first);
@@ -270,6 +276,100 @@ TEST_CASE("runs_that_continue_a_run_are_known") {
   RunStore store(folder / "w");
   CHECK(store.find("b").parent == run_id("a"));
   CHECK(store.descendants(run_id("a")) == std::vector<std::string>{run_id("b")});
+}
+
+TEST_CASE("a_run_that_is_just_starting_is_no_row_until_its_record_is_there") {
+  const formats::TemporaryFolder folder;
+  fs::create_directories(folder / "w/runs/20260102-030405-dog");
+  CHECK(RunStore(folder / "w").runs({}).empty());
+  make_run(folder / "w", {.state = "running", .process = this_process()});
+  RunStore store(folder / "w");
+  CHECK(store.find("latest").command == "train");
+  CHECK(store.find("latest").state == "running");
+}
+
+TEST_CASE("a_row_without_its_command_is_filled_after_the_run_has_ended") {
+  const formats::TemporaryFolder folder;
+  const fs::path run = folder / "w/runs/20260102-030405-dog";
+  fs::create_directories(run);
+  fs::last_write_time(run, fs::last_write_time(run) - std::chrono::hours(1));
+  RunStore(folder / "w").runs({});
+  base::write_file(run / "run.json", R"({"state": "done", "exit_status": 0})");
+  CHECK(RunStore(folder / "w").find("latest").command.empty());
+  CHECK(RunStore(folder / "w").find("latest").state == "done");
+  make_run(folder / "w", {.parent = "abc"});
+  CHECK(RunStore(folder / "w").find("latest").command == "train");
+  CHECK(RunStore(folder / "w").find("latest").parent == "abc");
+}
+
+TEST_CASE("a_run_in_the_bin_is_found_by_its_name") {
+  const formats::TemporaryFolder folder;
+  make_run(folder / "w", {.folder = "20260101-000000-a", .name = "rex"});
+  make_run(folder / "w", {.folder = "20260102-000000-b", .name = "rex"});
+  make_run(folder / "w", {.folder = "20260103-000000-c", .name = "cat"});
+  RunStore store(folder / "w");
+  store.remove(store.find("20260101-000000-a"));
+  CHECK(store.find("rex").folder == "20260102-000000-b");
+  CHECK(store.find("rex", SeveralFit::Refuse, LookIn::Bin).folder == "20260101-000000-a");
+  CHECK(store.find("latest", SeveralFit::Refuse, LookIn::Bin).folder == "20260101-000000-a");
+  CHECK_THROWS_WITH_AS(store.restore(store.find("cat", SeveralFit::Refuse, LookIn::Bin)),
+                       doctest::Contains("is not in the bin"), base::Error);
+  store.restore(store.find("rex", SeveralFit::Refuse, LookIn::Bin));
+  CHECK(folders_of(store, {.is_removed = true}).empty());
+}
+
+TEST_CASE("a_name_never_hides_another_run_or_the_word_latest") {
+  const formats::TemporaryFolder folder;
+  make_run(folder / "w", {.folder = "20260101-000000-a", .name = "rex"});
+  const std::string other = run_id("20260102-000000-b");
+  make_run(folder / "w", {.folder = "20260102-000000-b", .name = "cat"});
+  RunStore store(folder / "w");
+  const RunRow rex = store.find("rex");
+  for (const std::string& name : {std::string("latest"), other, other.substr(0, 7), std::string("20260102-000000-b")}) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH_AS(store.rename(rex, name), doctest::Contains("cannot be called"), base::Error);
+  }
+  CHECK(store.find("rex").id == rex.id);
+  store.rename(rex, rex.id.substr(0, 7));  // its own is no other's
+  // A run may have been given such a name when it was started.
+  write_run_name(folder / "w/runs/20260101-000000-a", other.substr(0, 7));
+  RunStore fresh(folder / "w");
+  CHECK_THROWS_WITH_AS(fresh.find(other.substr(0, 7), SeveralFit::TakeNewest), doctest::Contains("fits several runs"),
+                       base::Error);
+}
+
+TEST_CASE("many_new_runs_are_told_and_all_taken_in") {
+  const formats::TemporaryFolder folder;
+  for (int i = 0; i < 205; ++i) {
+    const fs::path run = folder / "w/runs" / ("20260102-" + std::to_string(100000 + i) + "-dog");
+    fs::create_directories(run);
+    append(run / "run.json", R"({"command": "train", "state": "done", "exit_status": 0})");
+  }
+  std::vector<std::string> told;
+  const auto tell = [&](const std::string& text) { told.push_back(text); };
+  RunStore store(folder / "w", tell);
+  CHECK(store.runs({}).size() == 205);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].find("Taking 205 runs into the store of runs") != std::string::npos);
+  RunStore(folder / "w", tell).runs({});
+  CHECK(told.size() == 1);
+}
+
+TEST_CASE("waiting_for_a_program_that_makes_the_store_is_told") {
+  const formats::TemporaryFolder folder;
+  folder.put("w/.runs.lock", "");
+  const base::Descriptor lock(::open((folder / "w/.runs.lock").c_str(), O_RDWR | O_CLOEXEC));
+  REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
+  std::atomic<bool> stop{false};
+  std::string told;
+  const auto tell = [&](const std::string& text) {
+    told += text;
+    stop = true;
+  };
+  std::vector<std::string> notes;
+  const Patience patience{.stop = &stop, .tell = tell, .tell_after = std::chrono::milliseconds(0)};
+  CHECK_THROWS_AS(open_store(folder / "w", patience, notes), base::Error);
+  CHECK(told.find("holds " + (folder / "w/.runs.lock").string()) != std::string::npos);
 }
 
 TEST_CASE("a_series_is_read_along_its_key") {

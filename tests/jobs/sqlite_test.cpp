@@ -72,6 +72,27 @@ TEST_CASE("a_transaction_that_is_not_committed_leaves_nothing") {
   CHECK(database.integer("SELECT count(*) FROM t") == 1);
 }
 
+TEST_CASE("a_transaction_inside_another_shares_its_fate") {
+  Database database;
+  database.run("CREATE TABLE t(x)");
+  {
+    Transaction outer(database);
+    Transaction inner(database);
+    database.run("INSERT INTO t VALUES(1)");
+    inner.commit();
+  }
+  CHECK(database.integer("SELECT count(*) FROM t") == 0);
+  {
+    Transaction outer(database);
+    {
+      Transaction inner(database);
+      database.run("INSERT INTO t VALUES(1)");
+    }
+    outer.commit();
+  }
+  CHECK(database.integer("SELECT count(*) FROM t") == 1);
+}
+
 TEST_CASE("errors_say_what_kind_they_are") {
   const formats::TemporaryFolder folder;
   Database garbage(folder.put("garbage", std::string(5000, 'x')), {});
@@ -85,17 +106,20 @@ TEST_CASE("errors_say_what_kind_they_are") {
   CHECK_THROWS_AS(Database(folder / "missing", {}), SqliteError);
 }
 
-TEST_CASE("waiting_for_another_writer_ends_when_told_to_stop") {
+TEST_CASE("waiting_for_another_writer_is_told_and_ends_when_told_to_stop") {
   const formats::TemporaryFolder folder;
   const auto file = folder.put("database", "");
   Database first(file, {});
   Transaction held(first);
-  const std::atomic<bool> stop{true};
-  Database second(file, {.limit = std::chrono::hours(1), .stop = &stop});
+  std::atomic<bool> stop{false};
+  const auto tell = [&](const std::string&) { stop = true; };
+  Database second(
+      file, {.limit = std::chrono::hours(1), .stop = &stop, .tell = tell, .tell_after = std::chrono::milliseconds(1)});
   try {
     const Transaction other(second);
     FAIL("two writers at once");
   } catch (const SqliteError& error) {
+    CHECK(stop);
     CHECK(error.result() == SQLITE_BUSY);
     CHECK_FALSE(error.is_damage());
   }

@@ -117,7 +117,7 @@ int run(const std::vector<std::string>& words) {
                       "the word resume comes first: cinnabar runs resume RUN [--OPTION VALUE ...]");
   }
   check_options(*action, config);
-  jobs::RunStore store(workspace_of(config.values));
+  jobs::RunStore store(workspace_of(config.values), tell_at_once);
   const int status = action->run(store, config.values);
   print_notes(store);
   return status;
@@ -137,16 +137,18 @@ std::filesystem::path workspace_of(const schema::Values& options) {
   return std::filesystem::absolute(named ? std::filesystem::path(*named) : jobs::default_workspace());
 }
 
+void tell_at_once(const std::string& sentence) { std::cerr << "note: " << sentence << std::endl; }
+
 void print_notes(const jobs::RunStore& store) {
   std::cout.flush();
   for (const std::string& note : store.notes()) std::cerr << "note: " << note << "\n";
 }
 
 std::vector<jobs::RunRow> named_runs(jobs::RunStore& store, const schema::Values& options, const std::string& action,
-                                     jobs::SeveralFit several) {
+                                     jobs::SeveralFit several, jobs::LookIn where) {
   std::vector<jobs::RunRow> runs;
   for (const std::string& key : options.texts("run")) {
-    jobs::RunRow run = store.find(key, several);
+    jobs::RunRow run = store.find(key, several, where);
     const bool is_known = std::any_of(runs.begin(), runs.end(), [&](const auto& other) { return other.id == run.id; });
     if (!is_known) runs.push_back(std::move(run));
   }

@@ -49,7 +49,7 @@ int remove_runs(jobs::RunStore& store, const schema::Values& options) {
 }
 
 int restore_runs(jobs::RunStore& store, const schema::Values& options) {
-  for (const jobs::RunRow& run : named_runs(store, options, "restore")) {
+  for (const jobs::RunRow& run : named_runs(store, options, "restore", jobs::SeveralFit::Refuse, jobs::LookIn::Bin)) {
     store.restore(run);
     tell(options, {{"id", run.id}, {"is_removed", false}}, "The run " + run.id + " (" + plain(run.name) + ") is back.");
   }

@@ -12,7 +12,9 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/log.h"
 #include "cinnabar/base/path_kind.h"
+#include "cinnabar/base/utf8.h"
 #include "cinnabar/schema/config_text.h"
 
 namespace cinnabar::jobs {
@@ -50,9 +52,20 @@ std::string folder_name(const std::string& name) {
 
 }  // namespace
 
+// A relative path would be another folder for each place from which the program is called.
+void tell_relative(const char* data) {
+  static const bool kIsTold = [&] {
+    base::log_warning("XDG_DATA_HOME = " + base::shown_text(data, 200) +
+                      " is no absolute path and is not used; runs are kept below HOME");
+    return true;
+  }();
+  (void)kIsTold;
+}
+
 fs::path default_workspace() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')
     return fs::path(data) / "cinnabar";
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data != '\0') tell_relative(data);
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
     return fs::path(home) / ".local" / "share" / "cinnabar";
   }

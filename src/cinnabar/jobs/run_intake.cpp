@@ -44,15 +44,28 @@ std::string next_lines(const fs::path& file, int64_t from) {
   return text;
 }
 
+// A row that was made before run.json was there, and a record that has it now. Columns that events fill are not
+// touched.
+bool is_to_fill(Database& database, int64_t run, const RunRecord& record) {
+  if (record.record_version == 0) return false;
+  return database.integer("SELECT 1 FROM runs WHERE run = ?1 AND record_version = 0", run).has_value();
+}
+
 int64_t ensure_run(Database& database, const RunRecord& record, const fs::path& folder) {
   const auto known = database.integer("SELECT run FROM runs WHERE id = ?1", record.id);
-  if (known) return *known;
+  if (known && !is_to_fill(database, *known, record)) return *known;
   const RecordedConfig config = read_recorded_config(folder);
   Transaction transaction(database);
   database.execute(
-      "INSERT OR IGNORE INTO runs(id, folder, name, command, state, started, program_version, record_version, libtorch,"
+      "INSERT INTO runs(id, folder, name, command, state, started, program_version, record_version, libtorch,"
       " work_folder, pid, pid_started, boot, host, pid_space, config_toml, parent)"
-      " VALUES(?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+      " VALUES(?1, ?2, ?3, ?4, 'running', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+      " ON CONFLICT(id) DO UPDATE SET name = excluded.name, command = excluded.command, started = excluded.started,"
+      " program_version = excluded.program_version, record_version = excluded.record_version,"
+      " libtorch = excluded.libtorch, work_folder = excluded.work_folder, pid = excluded.pid,"
+      " pid_started = excluded.pid_started, boot = excluded.boot, host = excluded.host,"
+      " pid_space = excluded.pid_space, config_toml = excluded.config_toml, parent = coalesce(parent, excluded.parent)"
+      " WHERE record_version = 0",
       record.id, record.folder, record.name, record.command, record.started, record.program_version,
       record.record_version, record.libtorch, record.work_folder, record.process.pid, record.process.started,
       record.process.boot, record.process.host, record.process.pid_space, config.toml,

@@ -9,7 +9,7 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
-#include "cinnabar/base/sha256.h"
+#include "cinnabar/base/run_id.h"
 #include "cinnabar/schema/source.h"
 
 namespace cinnabar::jobs {
@@ -22,7 +22,6 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxRecordBytes = size_t{8} << 20;
 constexpr size_t kMaxName = 200;
-constexpr size_t kIdDigits = 16;
 
 // Empty when there is no such file or it cannot be read: a record is read as far as it goes.
 std::string text_of(const fs::path& path) {
@@ -87,9 +86,7 @@ double now_s() {
   return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count()) / 1000.0;
 }
 
-std::string run_id(const std::string& folder_name) {
-  return base::sha256_hex("cinnabar run " + folder_name).substr(0, kIdDigits);
-}
+std::string run_id(const std::string& folder_name) { return base::run_id(folder_name); }
 
 std::string record_json(const RunRecord& record) {
   ordered_json json = {

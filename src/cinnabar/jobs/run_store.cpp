@@ -1,7 +1,10 @@
 #include "cinnabar/jobs/run_store.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/text_match.h"
@@ -104,6 +107,28 @@ std::vector<fs::path> folders_in(const fs::path& parent) {
   return folders;
 }
 
+// From so many new runs on, it is said that they are taken in, and how far that is.
+constexpr size_t kTellFrom = 200;
+constexpr size_t kTellEvery = 2000;
+// From so many on, kBatch of them are one transaction.
+constexpr size_t kBatchFrom = 20;
+constexpr size_t kBatch = 100;
+constexpr off_t kLongEvents = off_t{1} << 20;
+// So long a folder without run.json counts as one of a run that is just starting: it has nothing to tell yet.
+constexpr double kStart_s = 10.0;
+
+bool is_being_made(const fs::path& folder) {
+  struct stat status{};
+  if (::stat((folder / "run.json").c_str(), &status) == 0 || ::stat(folder.c_str(), &status) != 0) return false;
+  const double age_s = now_s() - static_cast<double>(status.st_mtim.tv_sec);
+  return age_s > -1.0 && age_s < kStart_s;
+}
+
+bool has_long_events(const fs::path& folder) {
+  struct stat status{};
+  return ::stat((folder / "events.jsonl").c_str(), &status) == 0 && status.st_size > kLongEvents;
+}
+
 // Renamed, without that the store was told of it (a program that died in between).
 bool is_renamed(const fs::path& folder, const std::string& known) {
   std::error_code error;
@@ -121,7 +146,8 @@ std::string list_of(const std::vector<RunRow>& found) {
 
 }  // namespace
 
-RunStore::RunStore(fs::path workspace) : workspace_(fs::absolute(workspace)) {
+RunStore::RunStore(fs::path workspace, std::function<void(const std::string&)> tell)
+    : workspace_(fs::absolute(workspace)), tell_(std::move(tell)) {
   try {
     open();
     guarded([&] { catch_up(); });
@@ -130,7 +156,7 @@ RunStore::RunStore(fs::path workspace) : workspace_(fs::absolute(workspace)) {
   }
 }
 
-void RunStore::open() { store_.emplace(open_store(workspace_, {}, notes_)); }
+void RunStore::open() { store_.emplace(open_store(workspace_, {.tell = tell_}, notes_)); }
 
 void RunStore::use_memory(const std::string& why) {
   why_memory_ = why;
@@ -148,7 +174,7 @@ void RunStore::recover(const SqliteError& error) {
   const std::string reason = error.message();
   store_.reset();
   try {
-    set_store_aside(workspace_, reason, notes_);
+    set_store_aside(workspace_, reason, notes_, {.tell = tell_});
     open();
     catch_up();
   } catch (const base::Error& failed) {
@@ -164,31 +190,60 @@ void RunStore::catch_up() {
   Database& database = store_->database;
   // Only runs that may have news are looked into: folder -> name of those that have none, in runs/ and in the bin.
   std::map<std::string, std::string> settled[2];
-  Statement known(database,
-                  "SELECT folder, state, name, " + columns_of(database, "runs", {"is_removed"}) + " FROM runs");
+  std::set<std::string> present;
+  Statement known(
+      database, "SELECT folder, state, name, command, " + columns_of(database, "runs", {"is_removed"}) + " FROM runs");
   while (known.step()) {
-    if (known.text(1) == "running" || known.text(1) == "crashed") continue;
-    settled[known.integer(3) != 0 ? 1 : 0][known.text(0)] = known.text(2);
+    present.insert(known.text(0));
+    // Without its command, a row was made before the record was complete.
+    if (known.text(1) == "running" || known.text(1) == "crashed" || known.text(3).empty()) continue;
+    settled[known.integer(4) != 0 ? 1 : 0][known.text(0)] = known.text(2);
   }
   known.reset();
-  int64_t unknown = 0;
-  bool has_crashed = false;
+  size_t unknown = 0;
+  std::vector<std::pair<fs::path, bool>> folders;
   for (const bool is_removed : {false, true}) {
     for (const fs::path& folder : folders_in(is_removed ? bin_folder(workspace_) : runs_folder(workspace_))) {
-      const auto found = settled[is_removed ? 1 : 0].find(folder.filename().string());
+      const std::string name = folder.filename().string();
+      const auto found = settled[is_removed ? 1 : 0].find(name);
       if (found != settled[is_removed ? 1 : 0].end() && !is_renamed(folder, found->second)) continue;
-      if (!store_->is_newer) {
-        has_crashed = take_in(database, folder, {.is_removed = is_removed}).has_crashed || has_crashed;
-      } else if (!database.integer("SELECT 1 FROM runs WHERE id = ?1", run_id(folder.filename().string()))) {
-        ++unknown;
-      }
+      if (is_being_made(folder)) continue;
+      unknown += present.contains(name) ? 0 : 1;
+      folders.emplace_back(folder, is_removed);
     }
   }
+  if (store_->is_newer) folders.clear();
+  const bool has_crashed = take_all(folders, unknown);
   // Whatever ended the run, a power cut perhaps, may have hit the store as well: it is read once as a whole.
   if (has_crashed && why_memory_.empty()) check_store(database);
-  if (unknown > 0) {
+  if (unknown > 0 && store_->is_newer) {
     notes_.push_back(std::to_string(unknown) + " runs are not in that store yet; the newer Cinnabar takes them in.");
   }
+}
+
+bool RunStore::take_all(const std::vector<std::pair<fs::path, bool>>& folders, size_t new_count) {
+  if (new_count >= kTellFrom && tell_) {
+    tell_("Taking " + std::to_string(new_count) + " runs into the store of runs, " + store_path(workspace_).string() +
+          "; later calls find them there.");
+  }
+  bool has_crashed = false;
+  std::optional<Transaction> batch;
+  size_t count = 0;
+  for (const auto& [folder, is_removed] : folders) {
+    // Each transaction costs more than what a run writes. Long events have transactions of their own, so that other
+    // programs get their turn.
+    const bool is_batched = new_count >= kBatchFrom && !has_long_events(folder);
+    if (batch && (!is_batched || count % kBatch == 0)) {
+      batch->commit();
+      batch.reset();
+    }
+    if (is_batched && !batch) batch.emplace(store_->database);
+    has_crashed = take_in(store_->database, folder, {.is_removed = is_removed}).has_crashed || has_crashed;
+    if (++count % kTellEvery == 0 && tell_ && new_count >= kTellFrom)
+      tell_(std::to_string(count) + " of " + std::to_string(folders.size()) + " are in the store.");
+  }
+  if (batch) batch->commit();
+  return has_crashed;
 }
 
 std::vector<RunRow> RunStore::runs(const RunFilter& filter) {
@@ -204,25 +259,33 @@ std::vector<RunRow> RunStore::runs(const RunFilter& filter) {
   });
 }
 
-RunRow RunStore::find(const std::string& key, SeveralFit several) {
+RunRow RunStore::find(const std::string& key, SeveralFit several, LookIn where) {
   std::vector<RunRow> all =
       guarded([&] { return rows(store_->database, "ORDER BY started DESC, folder DESC", [](Statement&) {}); });
   std::vector<RunRow> found;
+  const bool is_in_bin = where == LookIn::Bin;
   const auto take = [&](const auto& fits) {
     if (found.empty()) std::copy_if(all.begin(), all.end(), std::back_inserter(found), fits);
   };
   take([&](const RunRow& row) { return row.id == key || row.folder == key; });
   if (found.empty() && key == "latest") {
-    take([](const RunRow& row) { return !row.is_removed; });
+    take([&](const RunRow& row) { return row.is_removed == is_in_bin; });
     if (found.size() > 1) found.resize(1);
   }
-  take([&](const RunRow& row) { return row.name == key && !row.is_removed; });
-  if (found.size() > 1 && several == SeveralFit::TakeNewest) {
-    notes_.push_back(std::to_string(found.size()) + " runs are called \"" + key + "\"; this is the newest, " +
-                     found.front().id + ".");
-    return found.front();
+  if (found.empty()) {
+    take([&](const RunRow& row) { return row.name == key && row.is_removed == is_in_bin; });
+    take([&](const RunRow& row) { return row.name == key; });
+    const auto is_meant_by_id = [&](const RunRow& row) {
+      return key.size() >= 4 && row.id.starts_with(key) && row.name != key;
+    };
+    const bool is_name_alone = std::none_of(all.begin(), all.end(), is_meant_by_id);
+    if (found.size() > 1 && several == SeveralFit::TakeNewest && is_name_alone) {
+      notes_.push_back(std::to_string(found.size()) + " runs are called \"" + key + "\"; this is the newest, " +
+                       found.front().id + ".");
+      return found.front();
+    }
+    std::copy_if(all.begin(), all.end(), std::back_inserter(found), is_meant_by_id);
   }
-  if (key.size() >= 4) take([&](const RunRow& row) { return row.id.starts_with(key); });
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
     throw base::Error(base::ErrorCode::Usage,
@@ -277,8 +340,22 @@ void RunStore::require_writable(const std::string& what) const {
   }
 }
 
+void RunStore::check_name(const RunRow& run, const std::string& name) {
+  const auto refuse = [&](const std::string& why) {
+    throw base::Error(base::ErrorCode::Usage, "a run cannot be called \"" + base::shown_text(name, 120) + "\": " + why +
+                                                  "; choose another name");
+  };
+  if (name == "latest") refuse("the word stands for the newest run");
+  for (const RunRow& other : guarded([&] { return rows(store_->database, "", [](Statement&) {}); })) {
+    if (other.id == run.id) continue;
+    const bool is_hidden = other.folder == name || (name.size() >= 4 && other.id.starts_with(name));
+    if (is_hidden) refuse("that is how the run " + other.id + " (" + other.name + ") is found");
+  }
+}
+
 void RunStore::rename(const RunRow& run, const std::string& name) {
   require_writable("rename a run");
+  check_name(run, name);
   write_run_name(folder_of(run), name);
   guarded([&] { take_in(store_->database, folder_of(run), {.is_removed = run.is_removed}); });
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cinnabar/jobs/process_identity.h"
@@ -76,12 +77,14 @@ struct RunFilter {
 
 // What to do about a name that several runs have. TakeNewest adds a note.
 enum class SeveralFit { Refuse, TakeNewest };
+// Which runs a name or "latest" is looked for in: those that are kept and then the bin, or the bin alone.
+enum class LookIn { Both, Bin };
 
 class RunStore {
  public:
   // Opens the store of `workspace` and takes in what is new in the run folders. Without a usable file, the runs are
-  // read into memory; notes() says so.
-  explicit RunStore(std::filesystem::path workspace);
+  // read into memory; notes() says so. `tell` gets at once what takes time.
+  explicit RunStore(std::filesystem::path workspace, std::function<void(const std::string&)> tell = {});
 
   const std::filesystem::path& workspace() const { return workspace_; }
   // Sentences for the user about the store itself: damaged, migrated, not writable, of a newer version.
@@ -89,8 +92,9 @@ class RunStore {
 
   std::vector<RunRow> runs(const RunFilter& filter);  // newest first
   // `key`: an id or the beginning of one, a name, the name of a run folder, or "latest". Throws Error{Usage} with the
-  // nearest known one, or with all that fit. Runs in the bin are found by id and folder.
-  RunRow find(const std::string& key, SeveralFit several = SeveralFit::Refuse);
+  // nearest known one, or with all that fit; a name that is the beginning of another run's id fits both. Names of runs
+  // in the bin count where no other has them.
+  RunRow find(const std::string& key, SeveralFit several = SeveralFit::Refuse, LookIn where = LookIn::Both);
   // As many digits of an id as tell all runs apart, at least 7.
   size_t short_id_length();
   std::vector<std::string> descendants(const std::string& id);  // ids of the runs that continue it
@@ -109,6 +113,7 @@ class RunStore {
   // Where the run's folder is: in runs/ or in bin/.
   std::filesystem::path folder_of(const RunRow& run) const;
 
+  // Throws Error{Usage} for a name that would hide another run, or the word "latest".
   void rename(const RunRow& run, const std::string& name);
   // Moves the folder of a run that is not going on to the bin; files that the run saved elsewhere stay. Throws
   // Error{Usage} for a running one.
@@ -120,8 +125,11 @@ class RunStore {
  private:
   void open();
   void catch_up();
+  // Takes folders in, of new ones many in one transaction. True when a run was found crashed.
+  bool take_all(const std::vector<std::pair<std::filesystem::path, bool>>& folders, size_t new_count);
   void use_memory(const std::string& why);
   void require_writable(const std::string& what) const;
+  void check_name(const RunRow& run, const std::string& name);
   void move_folder(const RunRow& run, const std::filesystem::path& from, const std::filesystem::path& to);
   // Runs `work`; when the file turns out to be damaged, makes the store anew and runs `work` once more.
   template <class Work>
@@ -138,6 +146,7 @@ class RunStore {
   int64_t number_of(const std::string& id);  // -1: no such run
 
   std::filesystem::path workspace_;
+  std::function<void(const std::string&)> tell_;
   std::optional<OpenStore> store_;
   std::vector<std::string> notes_;
   std::string why_memory_;  // not empty: the store is in memory, for this reason

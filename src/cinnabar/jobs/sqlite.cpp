@@ -37,6 +37,11 @@ int wait_for_others(void* state, int count) {
   // 1, 2, 4, ... 32 ms, then 32 each: the count says how long it has been.
   const int64_t waited_ms = count < 6 ? (int64_t{1} << count) - 1 : 63 + (int64_t{count} - 6) * 32;
   if (waited_ms >= patience.limit.count()) return 0;
+  // Each count has its own waiting time, so this is said once a wait.
+  const bool was_long =
+      count > 0 && waited_ms - (count < 6 ? int64_t{1} << (count - 1) : 32) >= patience.tell_after.count();
+  if (patience.tell && !was_long && waited_ms >= patience.tell_after.count())
+    patience.tell("The store of runs is being written by another program; waiting for it.");
   std::this_thread::sleep_for(std::chrono::milliseconds(1 << std::min(count, 5)));
   return 1;
 }
@@ -158,7 +163,10 @@ std::optional<int64_t> Statement::maybe_integer(int column) const {
   return integer(column);
 }
 
-Transaction::Transaction(Database& database) : database_(database) { database_.run("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Database& database)
+    : database_(database), is_open_(::sqlite3_get_autocommit(database.handle()) != 0) {
+  if (is_open_) database_.run("BEGIN IMMEDIATE");
+}
 
 Transaction::~Transaction() {
   // A failed statement may have rolled back already; then this is a harmless error.
@@ -166,7 +174,7 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
-  database_.run("COMMIT");
+  if (is_open_) database_.run("COMMIT");
   is_open_ = false;
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ class SqliteError : public base::Error {
 struct Patience {
   std::chrono::milliseconds limit{5000};
   const std::atomic<bool>* stop = nullptr;  // may be null
+  // Gets a sentence once a wait has lasted `tell_after`. May be empty; must not throw.
+  std::function<void(const std::string&)> tell{};
+  std::chrono::milliseconds tell_after{1000};
 };
 
 class Database {
@@ -118,6 +122,7 @@ class Statement {
 };
 
 // Takes the right to write at once, so that it never fails half-way for another writer. Without commit() it rolls back.
+// One inside another is a part of that: the outer one decides what becomes of both.
 class Transaction {
  public:
   explicit Transaction(Database& database);
@@ -128,7 +133,7 @@ class Transaction {
 
  private:
   Database& database_;
-  bool is_open_ = true;
+  bool is_open_;  // false: committed, or a part of another one
 };
 
 template <class... V>

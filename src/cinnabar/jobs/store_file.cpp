@@ -25,15 +25,22 @@ constexpr std::chrono::seconds kLockLimit(20);
 // One process at a time makes, migrates or replaces the file. The lock goes with the process, however that ends.
 class StoreLock {
  public:
-  explicit StoreLock(const fs::path& workspace, const std::atomic<bool>* stop = nullptr) {
+  StoreLock(const fs::path& workspace, const Patience& patience) {
     const fs::path file = workspace / ".runs.lock";
     lock_ = base::Descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!lock_.is_open()) fail(file, std::strerror(errno));
-    const auto limit = std::chrono::steady_clock::now() + kLockLimit;
+    const auto begin = std::chrono::steady_clock::now();
+    bool is_told = !patience.tell;
     while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) fail(file, std::strerror(errno));
-      if (std::chrono::steady_clock::now() > limit) fail(file, "another program has held it for too long");
-      if (stop != nullptr && *stop) fail(file, "the run ended meanwhile");
+      const auto waited = std::chrono::steady_clock::now() - begin;
+      if (waited > kLockLimit) fail(file, "another program has held it for too long");
+      if (!is_told && waited >= patience.tell_after) {
+        is_told = true;
+        patience.tell("Another program makes or mends the store of runs and holds " + file.string() +
+                      "; waiting for it, at most " + std::to_string(kLockLimit.count()) + " s.");
+      }
+      if (patience.stop != nullptr && *patience.stop) fail(file, "the run ended meanwhile");
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }
@@ -106,7 +113,7 @@ OpenStore try_open(const fs::path& workspace, const Patience& patience, std::vec
   StoreState state = state_of_store(store.database);
   check_end_of_store(store.database, path);
   if (state == StoreState::New || state == StoreState::Older) {
-    const StoreLock lock(workspace, patience.stop);
+    const StoreLock lock(workspace, patience);
     state = state_of_store(store.database);
     if (state == StoreState::Older) back_up(store.database, path, notes);
     if (state == StoreState::New) configure_writer(store.database);
@@ -141,8 +148,9 @@ std::string damage_of(const fs::path& path) {
 
 fs::path store_path(const fs::path& workspace) { return workspace / "runs.sqlite"; }
 
-bool set_store_aside(const fs::path& workspace, const std::string& reason, std::vector<std::string>& notes) {
-  const StoreLock lock(workspace);
+bool set_store_aside(const fs::path& workspace, const std::string& reason, std::vector<std::string>& notes,
+                     const Patience& patience) {
+  const StoreLock lock(workspace, patience);
   const fs::path path = store_path(workspace);
   std::error_code error;
   if (!fs::exists(path, error)) return true;
@@ -176,7 +184,7 @@ OpenStore open_store(const fs::path& workspace, const Patience& patience, std::v
       return try_open(workspace, patience, notes);
     } catch (const SqliteError& failed) {
       if (!failed.is_damage() || attempt == 2) throw;
-      set_store_aside(workspace, failed.message(), notes);
+      set_store_aside(workspace, failed.message(), notes, patience);
     }
   }
 }

@@ -24,7 +24,7 @@ OpenStore open_store(const std::filesystem::path& workspace, const Patience& pat
 
 // After `reason`, which is_damage(), was found in use: true when the store was put aside, or had been by another
 // process. False when the file is whole after all. Nobody of this process may have it open.
-bool set_store_aside(const std::filesystem::path& workspace, const std::string& reason,
-                     std::vector<std::string>& notes);
+bool set_store_aside(const std::filesystem::path& workspace, const std::string& reason, std::vector<std::string>& notes,
+                     const Patience& patience = {});
 
 }  // namespace cinnabar::jobs
