@@ -1,8 +1,11 @@
 #include "cinnabar/base/prefetcher.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
 
 using cinnabar::base::Prefetcher;
@@ -33,3 +36,22 @@ TEST_CASE("an item that failed is tried again by the next call and none is lost"
     CHECK(!items.has_next());
   }
 }
+
+#ifndef __SANITIZE_ADDRESS__
+TEST_CASE("with fewer threads than asked for all items come") {
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  // Room for a few stacks of threads at most; those of finished ones may be used again.
+  rlimit limited = before;
+  limited.rlim_cur = pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) + (uint64_t{40} << 20);
+  REQUIRE(::setrlimit(RLIMIT_AS, &limited) == 0);
+  {
+    Prefetcher<size_t> items(20, {.threads = 64, .ahead = 3}, [](size_t i) { return i; });
+    for (size_t i = 0; i < 20; ++i) CHECK(items.next() == i);
+    CHECK(!items.has_next());
+  }
+  ::setrlimit(RLIMIT_AS, &before);
+}
+#endif

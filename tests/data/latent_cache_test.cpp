@@ -338,6 +338,24 @@ TEST_CASE("case_12_npz_files_of_names_with_two_dots_stay_apart") {
   CHECK_FALSE(cache.moments(datasets[0], 0, false).equal(cache.moments(datasets[0], 1, false)));
 }
 
+TEST_CASE("pictures_that_share_a_name_have_no_npz_files") {
+  Scene scene;
+  scene.put("a.png", plain(10));
+  scene.put("a.webp", plain(200));  // a PNG by its content, which decides
+  scene.put("b.png", plain(90));
+  scene.npz = {.writes = true};
+  CHECK(scene.run() == 3);
+  CHECK_FALSE(fs::exists(scene.pictures() / "a_0064x0064_sd.npz"));
+  CHECK(scene.has_said("2 pictures have the name of their .npz file in common with another one: a.png, a.webp"));
+  // One that was made before is not given to both.
+  fs::copy(scene.pictures() / "b_0064x0064_sd.npz", scene.pictures() / "a_0064x0064_sd.npz");
+  scene.npz = {.reads = true};
+  LatentCache cache({}, "another vae");
+  const std::vector<Dataset> datasets = scene.scan();
+  REQUIRE(scene.fill(cache, datasets[0]));
+  CHECK_FALSE(cache.moments(datasets[0], 0, false).equal(cache.moments(datasets[0], 1, false)));
+}
+
 TEST_CASE("npz_files_that_do_not_fit_are_named_and_the_picture_is_encoded") {
   Scene scene;
   scene.put("a.png", plain(10));

@@ -44,10 +44,23 @@ int work(const std::string& act, cinnabar::base::EventSink& events) {
     ::signal(SIGABRT, SIG_DFL);
     ::raise(SIGABRT);
   }
+  if (act == "no_memory") {
+    std::cerr << "terminate called after throwing an instance of 'std::bad_alloc'" << std::endl;
+    ::signal(SIGABRT, SIG_DFL);
+    ::raise(SIGABRT);
+  }
+  if (act == "no_threads") {
+    std::cerr << "libgomp: Thread creation failed: Resource temporarily unavailable" << std::endl;
+    return 1;
+  }
   if (act == "killed") ::raise(SIGKILL);
   if (act == "silent") {
     std::cerr << "last words" << std::endl;
     return 3;
+  }
+  if (act == "not_loaded") {
+    std::cerr << "error while loading shared libraries: libtorch_cpu.so: cannot open shared object file" << std::endl;
+    return 127;
   }
   if (act == "environment") {
     const char* preload = std::getenv("LD_PRELOAD");

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,12 +148,46 @@ TEST_CASE("a_kill_from_outside_is_explained_as_lack_of_memory") {
   CHECK(run.outcome.message.find("Nothing had been saved yet.") != std::string::npos);
 }
 
+TEST_CASE("an_engine_that_memory_or_threads_ran_out_for_is_no_bug") {
+  const formats::TemporaryFolder folder;
+  const Outcome memory = run_act("no_memory", folder);
+  CHECK(memory.outcome.exit_status == 1);
+  CHECK(memory.outcome.message.find("memory ran out") != std::string::npos);
+  const Outcome threads = run_act("no_threads", folder);
+  CHECK(threads.outcome.exit_status == 1);
+  CHECK(threads.outcome.message.find("no further thread could be started") != std::string::npos);
+  for (const std::string& text : {memory.outcome.message, threads.outcome.message})
+    CHECK(text.find("bug") == std::string::npos);
+}
+
+TEST_CASE("a_crash_under_a_limit_of_addresses_names_the_limit") {
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  rlimit limited = before;
+  limited.rlim_cur = rlim_t{1} << 46;
+  REQUIRE(::setrlimit(RLIMIT_AS, &limited) == 0);
+  const formats::TemporaryFolder folder;
+  const Outcome run = run_act("crash", folder);
+  ::setrlimit(RLIMIT_AS, &before);
+  CHECK(run.outcome.message.find("crashed after step 5") != std::string::npos);
+  CHECK(run.outcome.message.find("ulimit -v") != std::string::npos);
+}
+
 TEST_CASE("an_end_without_an_error_event_gives_the_last_lines") {
   const formats::TemporaryFolder folder;
   const Outcome run = run_act("silent", folder);
-  CHECK(run.outcome.exit_status == 3);
+  CHECK(run.outcome.exit_status == 1);  // one of those that callers are promised
+  CHECK(run.outcome.message.find("ended with status 3") != std::string::npos);
   CHECK(run.outcome.message.find("last words") != std::string::npos);
   CHECK(base::read_file(run.outcome.record / "engine.log") == "last words\n");
+}
+
+TEST_CASE("an_engine_without_its_libraries_ends_with_a_promised_status") {
+  const formats::TemporaryFolder folder;
+  const Outcome run = run_act("not_loaded", folder);
+  CHECK(run.outcome.exit_status == 1);
+  CHECK(run.outcome.message.find("could not be started: a library that it needs is missing") != std::string::npos);
+  CHECK(run.outcome.message.find("libtorch_cpu.so") != std::string::npos);
 }
 
 TEST_CASE("the_first_signal_lets_the_engine_save") {

@@ -21,6 +21,14 @@ TEST_CASE("captions weigh words only when asked to") {
   CHECK_FALSE(caption_rows({"a cat"}, {.is_weighted = true}, text::Padding::EndToken).weights.defined());
 }
 
+TEST_CASE("captions with weights that cannot be read count without them") {
+  const std::string odd = std::string(18, '(') + "cat" + std::string(18, ')');
+  const ClipRows weighted = caption_rows({odd}, {.is_weighted = true}, text::Padding::EndToken);
+  CHECK_FALSE(weighted.weights.defined());
+  CHECK(at::equal(weighted.ids, caption_rows({odd}, {}, text::Padding::EndToken).ids));
+  CHECK_THROWS_AS(prompt_rows({odd}, {}, text::Padding::EndToken), base::Error);
+}
+
 TEST_CASE("longer captions take more rows, padded as the encoder wants it") {
   const TextOptions options{.max_token_length = 225};
   const ClipRows rows = caption_rows({"a cat"}, options, text::Padding::Zero);

@@ -3,8 +3,11 @@
 #include <c10/util/Exception.h>
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 namespace cinnabar::worker {
 
@@ -37,6 +40,30 @@ TEST_CASE("lack_of_memory_says_what_needs_less") {
     CHECK(error.message().find("--gradient_checkpointing") != std::string::npos);
   }
   CHECK(translated(std::bad_alloc()).code() == base::ErrorCode::OutOfMemory);
+}
+
+TEST_CASE("threads_that_cannot_be_started_are_no_bug") {
+  const base::Error error =
+      translated(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)));
+  CHECK(error.code() == base::ErrorCode::OutOfMemory);
+  CHECK(error.message().find("no further thread could be started") != std::string::npos);
+  CHECK(error.message().find("bug") == std::string::npos);
+}
+
+TEST_CASE("lack_of_memory_under_a_limit_names_the_limit") {
+  rlimit before{};
+  ::getrlimit(RLIMIT_AS, &before);
+  rlimit limited = before;
+  limited.rlim_cur = rlim_t{1} << 46;
+  REQUIRE(::setrlimit(RLIMIT_AS, &limited) == 0);
+  const base::Error none = translated(std::bad_alloc());
+  const base::Error primitive = translated(std::runtime_error("could not create a primitive"));
+  ::setrlimit(RLIMIT_AS, &before);
+  for (const base::Error& error : {none, primitive}) {
+    CHECK(error.code() == base::ErrorCode::OutOfMemory);
+    CHECK(error.message().find("ulimit -v") != std::string::npos);
+  }
+  CHECK(translated(std::runtime_error("could not create a primitive")).code() == base::ErrorCode::Internal);
 }
 
 TEST_CASE("device_faults_end_with_the_status_of_devices") {

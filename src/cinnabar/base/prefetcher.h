@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "cinnabar/base/thread_start.h"
+
 namespace cinnabar::base {
 
 struct PrefetchOptions {
-  size_t threads = 1;  // 0: made in next(), on the caller's thread
+  size_t threads = 1;  // 0, and where the system gives none: made in next(), on the caller's thread
   size_t ahead = 2;    // items that may wait
 };
 
@@ -26,7 +28,7 @@ class Prefetcher {
  public:
   Prefetcher(size_t count, const PrefetchOptions& options, std::function<T(size_t)> make)
       : count_(count), ahead_(options.ahead), make_(std::move(make)) {
-    for (size_t i = 0; i < options.threads; ++i) threads_.emplace_back([this] { work(); });
+    start_threads(threads_, options.threads, [this] { work(); });
   }
   ~Prefetcher() {
     {

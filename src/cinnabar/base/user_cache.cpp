@@ -8,9 +8,9 @@ std::filesystem::path user_cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   std::filesystem::path folder;
-  if (cache != nullptr && *cache != '\0') {
+  if (cache != nullptr && *cache == '/') {
     folder = std::filesystem::path(cache) / "cinnabar";
-  } else if (home != nullptr && *home != '\0') {
+  } else if (home != nullptr && *home == '/') {
     folder = std::filesystem::path(home) / ".cache" / "cinnabar";
   } else {
     return {};

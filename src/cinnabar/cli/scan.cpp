@@ -7,6 +7,7 @@
 #include "cinnabar/data/described_data.h"
 #include "cinnabar/data/health_report.h"
 #include "cinnabar/data/mask_files.h"
+#include "cinnabar/data/weighted_captions.h"
 #include "cinnabar/jobs/command_schemas.h"
 #include "cinnabar/jobs/engine.h"
 #include "cinnabar/jobs/run.h"
@@ -57,7 +58,10 @@ int run(const std::vector<std::string>& words) {
   if (config.values.flag("strict")) return scan_pixels(config);
   const data::DescribedData description = data::described_data(config.values);
   std::vector<data::Dataset> datasets = data::scan_data(description, {.index_folder = data::scan_index_folder()});
-  for (data::Dataset& dataset : datasets) data::find_masks(dataset);
+  for (data::Dataset& dataset : datasets) {
+    data::find_masks(dataset);
+    if (config.values.flag("weighted_captions")) data::check_weighted_captions(dataset);
+  }
   if (config.values.flag("json")) {
     std::cout << data::health_json(datasets);
   } else {

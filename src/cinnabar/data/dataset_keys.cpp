@@ -6,6 +6,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/schema/escape_hint.h"
+#include "cinnabar/schema/extension_rule.h"
 #include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::data {
@@ -121,6 +122,7 @@ std::string read_lines(const Json& value, CaptionLines& out) {
 std::string read_extension(const Json& value, std::optional<std::string>& out) {
   std::string text;
   if (std::string problem = read_text(value, text); !problem.empty()) return problem;
+  if (std::string problem = schema::extension_problem(text); !problem.empty()) return problem;
   out = text;
   return {};
 }

@@ -1,5 +1,7 @@
 // The part of the latent cache that deals with sd-scripts' files.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <ATen/ATen.h>
 
@@ -26,6 +28,17 @@ struct Tally {
   }
 };
 
+// Names that several pictures have (a.png and a.jpg), of which one file could hold one.
+std::set<std::filesystem::path> shared_places(const Dataset& dataset, const std::string& suffix) {
+  std::map<std::filesystem::path, std::filesystem::path> pictures;
+  std::set<std::filesystem::path> shared;
+  for (const Sample& sample : dataset.samples) {
+    const auto [place, is_new] = pictures.try_emplace(npz_path(sample, suffix), sample.path);
+    if (!is_new && place->second != sample.path) shared.insert(place->first);
+  }
+  return shared;
+}
+
 // A draw from the posterior, always the same one for the same moments.
 at::Tensor drawn(const at::Tensor& moments, const std::string& key) {
   const uint64_t seed = std::stoull(key.substr(0, 15), nullptr, 16);
@@ -50,9 +63,14 @@ NpzLatents LatentCache::read_npz(const Dataset& dataset, size_t sample, bool is_
 }
 
 void LatentCache::find_npz(const Dataset& dataset, const LatentFill& fill) {
-  Tally used, present;
+  Tally used, present, shared;
+  const std::set<std::filesystem::path> several = shared_places(dataset, fill.npz.suffix);
   for (const Sample& sample : dataset.samples) {
     const std::filesystem::path path = npz_path(sample, fill.npz.suffix);
+    if (several.contains(path)) {
+      shared.add(sample.path.filename().string());
+      continue;
+    }
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored)) continue;
     present.add(path.filename().string());
@@ -79,6 +97,12 @@ void LatentCache::find_npz(const Dataset& dataset, const LatentFill& fill) {
                                       ". They were drawn once when they were made and do not say from which picture "
                                       "content and VAE.");
   }
+  if (shared.count > 0 && (fill.npz.reads || fill.npz.writes)) {
+    fill.notes->fault("npz shared",
+                      std::to_string(shared.count) +
+                          " pictures have the name of their .npz file in common with another one: " + shared.names +
+                          ". Such files are neither read nor written; rename the pictures.");
+  }
   if (present.count > 0 && !fill.npz.reads && !fill.npz.writes) {
     fill.notes->fault("npz present",
                       std::to_string(present.count) +
@@ -89,6 +113,7 @@ void LatentCache::find_npz(const Dataset& dataset, const LatentFill& fill) {
 }
 
 void LatentCache::write_npz(const Dataset& dataset, const LatentFill& fill) const {
+  const std::set<std::filesystem::path> several = shared_places(dataset, fill.npz.suffix);
   for (size_t i = 0; i < dataset.samples.size(); ++i) {
     const Sample& sample = dataset.samples[i];
     const bool is_faulty =
@@ -96,6 +121,8 @@ void LatentCache::write_npz(const Dataset& dataset, const LatentFill& fill) cons
     if (is_faulty) continue;
     const Entry& found = entry(dataset, i);
     if (!found.npz.empty()) continue;  // read from there
+    const std::filesystem::path path = npz_path(sample, fill.npz.suffix);
+    if (several.contains(path)) continue;
     NpzLatents latents{.latents = drawn(moments(dataset, i, false), found.latents)};
     if (dataset.options.subsets.at(sample.subset).flip_aug) {
       latents.flipped = drawn(moments(dataset, i, true), base::sha256_hex(found.latents));
@@ -103,7 +130,7 @@ void LatentCache::write_npz(const Dataset& dataset, const LatentFill& fill) cons
     if (sample.mask.empty() && has_mask(sample, dataset.options)) {
       latents.mask = mask(dataset, i).to(at::kFloat) / 255.0;
     }
-    write_npz_latents(npz_path(sample, fill.npz.suffix), sample, latents);
+    write_npz_latents(path, sample, latents);
   }
 }
 

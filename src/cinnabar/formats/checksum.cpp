@@ -3,8 +3,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <vector>
+
+#include "cinnabar/base/thread_start.h"
 
 namespace cinnabar::formats {
 
@@ -31,9 +34,13 @@ uint32_t crc32_of(std::span<const std::byte> bytes) {
     return bytes.subspan(from, std::min(part, bytes.size() - from));
   };
   {
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i = next++; i < count; i = next++) sums[i] = crc_of_part(part_of(i));
+    };
     std::vector<std::jthread> threads;
-    for (size_t i = 1; i < count; ++i) threads.emplace_back([&, i] { sums[i] = crc_of_part(part_of(i)); });
-    sums[0] = crc_of_part(part_of(0));
+    base::start_threads(threads, count - 1, work);
+    work();
   }
   uLong sum = sums[0];
   for (size_t i = 1; i < count; ++i) sum = crc32_combine(sum, sums[i], static_cast<z_off_t>(part_of(i).size()));

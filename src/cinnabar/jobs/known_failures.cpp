@@ -1,6 +1,7 @@
 #include "cinnabar/jobs/known_failures.h"
 
 #include "cinnabar/hardware/failures.h"
+#include "cinnabar/hardware/process_limits.h"
 
 namespace cinnabar::jobs {
 
@@ -19,11 +20,19 @@ std::string KnownFailures::take(const std::string& line) {
   return "note: " + hardware::to_string(*known);
 }
 
-std::string KnownFailures::explanation() const {
+std::string KnownFailures::text() const {
   std::string text;
   for (const std::string& line : lines_) text += line + "\n";
-  const auto known = hardware::explain_failure(text);
+  return text;
+}
+
+std::string KnownFailures::explanation() const {
+  const auto known = hardware::explain_failure(text());
   return known && !known->is_harmless ? hardware::to_string(*known) : std::string();
+}
+
+std::string KnownFailures::shortage() const {
+  return hardware::shortage_text(hardware::shortage_of(text()), hardware::process_limits());
 }
 
 }  // namespace cinnabar::jobs

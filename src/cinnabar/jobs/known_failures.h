@@ -14,8 +14,12 @@ class KnownFailures {
   std::string take(const std::string& line);
   // For an engine that ended badly: cause and remedy, or "" when nothing is known.
   std::string explanation() const;
+  // The same for memory or threads that ran out, with the limit that is set; "" when nothing speaks for it.
+  std::string shortage() const;
 
  private:
+  std::string text() const;
+
   std::vector<std::string> lines_{};  // the last ones
   std::set<int> noted_{};             // rows of the catalogue
 };

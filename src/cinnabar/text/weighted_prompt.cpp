@@ -144,6 +144,17 @@ std::vector<WeightedPiece> parse_weighted_prompt(std::string_view prompt) {
   }
 }
 
+std::string weight_problem(std::string_view prompt) {
+  if (prompt.find_first_of("()[]") == std::string_view::npos) return {};
+  const std::u32string text = decode_utf8(prompt);
+  try {
+    (void)Parser(text).run();
+    return {};
+  } catch (const base::Error& error) {
+    return error.message();
+  }
+}
+
 std::vector<WeightedToken> encode_weighted(const ClipTokenizer& tokenizer, std::string_view prompt, Padding padding) {
   std::vector<WeightedToken> tokens;
   for (const WeightedPiece& piece : parse_weighted_prompt(prompt))

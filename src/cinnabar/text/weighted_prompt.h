@@ -20,6 +20,8 @@ struct WeightedPiece {
 // and for more than 16 brackets that are open at once; the message shows the beginning of the prompt. Source: the
 // grammar of AUTOMATIC1111's web UI.
 std::vector<WeightedPiece> parse_weighted_prompt(std::string_view prompt);
+// Why parse_weighted_prompt would throw, without the prompt; "" when it would not.
+std::string weight_problem(std::string_view prompt);
 
 // Every piece tokenized on its own, joined; without begin and end, not cut.
 std::vector<WeightedToken> encode_weighted(const ClipTokenizer& tokenizer, std::string_view prompt, Padding padding);

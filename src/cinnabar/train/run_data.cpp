@@ -10,6 +10,8 @@
 #include "cinnabar/data/described_data.h"
 #include "cinnabar/data/health_report.h"
 #include "cinnabar/data/picture.h"
+#include "cinnabar/data/preview_pictures.h"
+#include "cinnabar/data/weighted_captions.h"
 #include "cinnabar/train/lineage.h"
 #include "cinnabar/train/picture_options.h"
 
@@ -111,6 +113,8 @@ std::vector<data::Dataset> scan_run_data(const schema::Values& values, base::Eve
   };
   std::vector<data::Dataset> datasets = data::scan_data(description, scan);
   prepare_pictures(values, datasets, events);
+  if (values.flag("weighted_captions")) std::ranges::for_each(datasets, data::check_weighted_captions);
+  if (values.has("sample_prompts")) data::report_preview_place(datasets, values.maybe_text("output_dir").value_or("."));
   report(datasets, values, events);
   tell_data_sets(events, datasets);
   for (size_t i = 0; i < datasets.size(); ++i) {

@@ -11,6 +11,8 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/events.h"
 #include "cinnabar/schema/config_text.h"
+#include "cinnabar/schema/option_groups.h"
+#include "cinnabar/schema/stored_values.h"
 #include "cinnabar/train/run_data.h"
 #include "cinnabar/worker/attention_setup.h"
 #include "cinnabar/worker/command.h"
@@ -40,12 +42,24 @@ Arguments parse(int count, char** words) {
   return arguments;
 }
 
+// The front program has checked all of it; the file may have been changed, or written by hand.
+void check(const cinnabar::schema::Config& config) {
+  using namespace cinnabar::schema;
+  const std::string& command = config.command;
+  if (command == "train" || command == "scan") check_stored_values(train_schema(), config.values);
+  if (command == "sample") check_stored_values(sample_schema(), config.values);
+  if (command == "cache") check_stored_values(cache_schema(), config.values);
+  if (command == "init_model") check_stored_values(init_model_schema(), config.values);
+  if (command == "demo") check_stored_values(demo_schema(), config.values);
+}
+
 int execute(const Arguments& arguments, cinnabar::base::EventSink& events, const std::atomic<bool>& stop) {
   const cinnabar::worker::Command* command = cinnabar::worker::commands().find(arguments.command);
   if (command == nullptr) {
     throw Error(ErrorCode::Usage, arguments.command + " is not part of this build of the engine");
   }
   cinnabar::schema::Config config = cinnabar::schema::parse_config_json(cinnabar::base::read_file(arguments.config));
+  check(config);
   // The configuration lies in the run's record, which is where reports go.
   config.values.set(cinnabar::train::kRunFolder, std::filesystem::absolute(arguments.config).parent_path().string());
   const int64_t threads = config.values.maybe_integer("threads").value_or(0);
@@ -58,7 +72,8 @@ int execute(const Arguments& arguments, cinnabar::base::EventSink& events, const
 int report(cinnabar::base::EventSink& events) {
   const Error error = cinnabar::worker::translate_current_exception();
   events.error(error);
-  if (!error.context().empty()) std::cerr << error.context() << "\n";
+  // Details of a fault of ours, for the log; of other errors the context is a word for programs.
+  if (error.code() == ErrorCode::Internal && !error.context().empty()) std::cerr << error.context() << "\n";
   return cinnabar::base::exit_status(error.code());
 }
 

@@ -4,9 +4,11 @@
 
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "cinnabar/hardware/detect.h"
 #include "cinnabar/hardware/failures.h"
+#include "cinnabar/hardware/process_limits.h"
 #include "cinnabar/hardware/system_sources.h"
 
 #include "cinnabar/tensor/memory_error.h"
@@ -24,6 +26,11 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 Error out_of_memory(const std::string& what) {
+  const hardware::ProcessLimits limits = hardware::process_limits();
+  // Under a limit of its own the process has less than the machine, whatever the run needs.
+  if (limits.address_bytes) {
+    return {ErrorCode::OutOfMemory, hardware::shortage_text(hardware::Shortage::Memory, limits) + " (" + what + ")"};
+  }
   return {ErrorCode::OutOfMemory,
           "memory ran out: " + what +
               ". Less memory, most effective first: --gradient_checkpointing, a smaller --train_batch_size "
@@ -69,6 +76,18 @@ Error from_torch(const c10::Error& error) {
           error.what_without_backtrace()};
 }
 
+// What the system and libraries that know no error codes of ours say when memory or threads run out.
+hardware::Shortage shortage_of(const std::exception& error) {
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
+    if (system->code() == std::errc::resource_unavailable_try_again) return hardware::Shortage::Threads;
+    if (system->code() == std::errc::not_enough_memory) return hardware::Shortage::Memory;
+  }
+  // oneDNN names what it could not make and not why; under a limit of addresses that is the reason.
+  const bool is_onednn = holds(error.what(), "could not create a ");
+  if (is_onednn && hardware::process_limits().address_bytes) return hardware::Shortage::Memory;
+  return hardware::shortage_of(error.what());
+}
+
 }  // namespace
 
 Error translate_current_exception() {
@@ -81,6 +100,10 @@ Error translate_current_exception() {
   } catch (const std::bad_alloc&) {
     return out_of_memory("the system gave none");
   } catch (const std::exception& error) {
+    const hardware::Shortage shortage = shortage_of(error);
+    if (shortage == hardware::Shortage::Memory) return out_of_memory(first_line(error.what()));
+    if (shortage == hardware::Shortage::Threads)
+      return {ErrorCode::OutOfMemory, hardware::shortage_text(shortage, hardware::process_limits())};
     const std::string explanation = known(error.what());
     if (!explanation.empty()) return device_fault(first_line(error.what()), explanation);
     return {ErrorCode::Internal,

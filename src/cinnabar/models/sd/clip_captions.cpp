@@ -13,8 +13,21 @@ namespace {
 
 constexpr int64_t kMostPromptChunks = 3;  // as the reference's pictures
 
-ClipRows weighted_rows(const std::vector<std::string>& texts, int64_t length, text::Padding padding) {
-  const auto& tokenizer = text::ClipTokenizer::shared();
+// What weights nothing.
+text::WeightedRows plain_rows(const std::string& caption, int64_t length, text::Padding padding) {
+  text::WeightedRows rows{.ids = text::ClipTokenizer::shared().encode_chunks(caption, length, padding), .weights = {}};
+  for (const auto& row : rows.ids) rows.weights.emplace_back(row.size(), 1.0);
+  return rows;
+}
+
+// Captions with weights that cannot be read count without them, which the scan of the data told; they must not end a
+// run at the step that draws them. Prompts fail.
+text::WeightedRows rows_of(const std::string& words, int64_t length, text::Padding padding, bool is_caption) {
+  if (is_caption && !text::weight_problem(words).empty()) return plain_rows(words, length, padding);
+  return text::encode_weighted_chunks(text::ClipTokenizer::shared(), words, length, padding);
+}
+
+ClipRows weighted_rows(const std::vector<std::string>& texts, int64_t length, text::Padding padding, bool is_caption) {
   const auto rows = static_cast<int64_t>(texts.size());
   const std::vector<int64_t> shape{rows, length / text::ClipTokenizer::kChunk, text::ClipTokenizer::kRowLength};
   ClipRows result{.ids = at::empty(shape, at::TensorOptions().dtype(at::kLong)),
@@ -23,7 +36,7 @@ ClipRows weighted_rows(const std::vector<std::string>& texts, int64_t length, te
   float* weight = result.weights.mutable_data_ptr<float>();
   bool is_plain = true;
   for (const std::string& words : texts) {
-    const auto encoded = text::encode_weighted_chunks(tokenizer, words, length, padding);
+    const auto encoded = rows_of(words, length, padding, is_caption);
     for (const auto& row : encoded.ids) id = std::copy(row.begin(), row.end(), id);
     for (const auto& row : encoded.weights) {
       for (const double value : row) {
@@ -39,7 +52,7 @@ ClipRows weighted_rows(const std::vector<std::string>& texts, int64_t length, te
 }  // namespace
 
 ClipRows caption_rows(const std::vector<std::string>& captions, const TextOptions& options, text::Padding padding) {
-  if (options.is_weighted) return weighted_rows(captions, text::text_length(options.max_token_length), padding);
+  if (options.is_weighted) return weighted_rows(captions, text::text_length(options.max_token_length), padding, true);
   const auto& tokenizer = text::ClipTokenizer::shared();
   std::vector<int64_t> ids;
   int64_t length = 0;
@@ -61,7 +74,7 @@ ClipRows prompt_rows(const std::vector<std::string>& prompts, const TextOptions&
     const size_t tokens = text::encode_weighted(text::ClipTokenizer::shared(), prompt, padding).size();
     length = std::max(length, text::max_token_length_for(tokens, kMostPromptChunks));
   }
-  return weighted_rows(prompts, length, padding);
+  return weighted_rows(prompts, length, padding, false);
 }
 
 void require_clip_vocabulary(int64_t vocabulary) {
