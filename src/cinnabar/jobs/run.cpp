@@ -10,12 +10,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 #include <utility>
 
+#include "cinnabar/base/drawn_seed.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/log.h"
 #include "cinnabar/base/process.h"
+#include "cinnabar/hardware/process_limits.h"
+#include "cinnabar/jobs/auto_options.h"
 #include "cinnabar/jobs/known_failures.h"
 #include "cinnabar/jobs/line_reader.h"
 #include "cinnabar/jobs/run_folder.h"
@@ -30,6 +32,8 @@ using nlohmann::ordered_json;
 
 constexpr int kEventsFd = 3;
 constexpr size_t kKeptLines = 12;
+// Of the loader of programs, when a library is missing.
+constexpr int kNotLoaded = 127;
 // After the engine is gone, for the store of runs and the hashes of the last files.
 constexpr std::chrono::seconds kRecorderPatience(2);
 
@@ -76,12 +80,22 @@ void tell_warnings(RunRecorder& recorder, const RunFolder& folder, const RunHand
   }
 }
 
+// Sentences of this program, into the record and to the user.
+void tell_all(const std::vector<std::string>& sentences, const RunFolder& folder, const RunHandlers& handlers) {
+  for (const std::string& text : sentences) {
+    ordered_json event = {{"type", "log"}, {"text", text}};
+    record_event(event, folder);
+    if (handlers.event) handlers.event(event);
+  }
+}
+
 class Run {
  public:
   Run(const schema::Config& config, const RunFolder& folder, const RunHandlers& handlers, RunRecorder& recorder)
       : config_(config), folder_(folder), handlers_(handlers), recorder_(recorder) {}
 
   RunOutcome execute(const Engine& engine) {
+    hardware::ensure_stack_limit();
     const SignalQueue signals;
     base::Pipe events = base::make_pipe();
     base::Pipe output = base::make_pipe();
@@ -167,6 +181,7 @@ class Run {
     } else {
       result.exit_status = *status.code;
       if (result.exit_status != 0) result.message = failed_text(result.exit_status);
+      if (!is_promised(result.exit_status)) result.exit_status = base::exit_status(base::ErrorCode::Internal);
     }
     // A device that fails ends a crash of a library as it ends an error of ours.
     const bool is_crash = status.signal && signals_ == 0 && *status.signal != SIGKILL;
@@ -182,10 +197,17 @@ class Run {
     return code == base::ErrorCode::Device || code == base::ErrorCode::OutOfMemory;
   }
 
+  // Those of the loader of programs and of libraries are none that callers are told of.
+  static bool is_promised(int code) { return code == 0 || code == 1 || code == 2 || code == 70 || code == 130; }
+
   std::string failed_text(int code) const {
     if (error_) return error_->value("text", "");
     if (code == 130) return "The run was interrupted.";
-    std::string text = "The engine ended with status " + std::to_string(code) + " without saying why.";
+    if (const std::string why = known_.shortage(); !why.empty()) return "The engine ended: " + why + ".";
+    std::string text = code == kNotLoaded
+                           ? "The engine could not be started: a library that it needs is missing or does not fit. "
+                             "Build it anew with ./cinnabar setup."
+                           : "The engine ended with status " + std::to_string(code) + " without saying why.";
     if (last_lines_.empty()) return text;
     if (const std::string known = known_.explanation(); !known.empty()) text += " " + known;
     text += " Its last words:";
@@ -206,6 +228,9 @@ class Run {
       return "The engine was ended from outside" + when + " (" + name + ").";
     if (const std::string known = known_.explanation(); !known.empty())
       return "The engine crashed" + when + " (" + name + "). " + known;
+    if (const std::string why = known_.shortage(); !why.empty()) return "The engine ended" + when + ": " + why + ".";
+    if (const std::string why = hardware::suspicion_text(hardware::process_limits()); !why.empty())
+      return "The engine crashed" + when + " (" + name + "). " + why;
     return "The engine crashed" + when + " (" + name +
            "). This is a bug in Cinnabar or in a driver; please report it with the record of the run.";
   }
@@ -276,8 +301,10 @@ RunOutcome run(const schema::Schema& schema, const schema::Config& asked, const 
   schema::Config config = asked;
   // Drawn here, so that the record of the run repeats it. A resumed run takes the seed of its state.
   if (config.command == "train" && !config.values.has("seed") && !config.values.has("resume")) {
-    config.values.set("seed", static_cast<int64_t>(std::random_device()()));
+    config.values.set("seed", base::drawn_seed());
   }
+  std::vector<std::string> advice;
+  if (config.values.flag("auto")) advice = apply_auto(schema, machine_with(engine.torch), config);
   const std::string given = config.values.maybe_text("output_name").value_or("");
   const std::string name = given.empty() || given == "last" ? config.command : given;
   const RunFolder folder(workspace, name);
@@ -285,6 +312,7 @@ RunOutcome run(const schema::Schema& schema, const schema::Config& asked, const 
   const RunRecord record = first_record(config, engine, folder, name, parent);
   folder.write_state(record_json(record));
   RunRecorder recorder(std::filesystem::absolute(workspace), folder.path());
+  tell_all(advice, folder, handlers);
   RunOutcome outcome;
   try {
     outcome = Run(config, folder, handlers, recorder).execute(engine);
