@@ -3,12 +3,14 @@
 #include <optional>
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/nn/checkpointing.h"
 #include "cinnabar/nn/cpu_gemm.h"
+#include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::nn {
 
@@ -24,8 +26,17 @@ bool is_plain(const at::Tensor& value) {
   return has_type && value.is_cpu() && value.layout() == at::kStrided && !value.requires_grad();
 }
 
-// Weights that are stored in 16 bits are widened for the time of a call.
 at::Tensor wide(const at::Tensor& value) { return value.defined() ? value.to(at::kFloat) : value; }
+
+// A weight that is stored in 16 bits, widened for the time of a call. It lies in memory that stays with the thread,
+// since large pieces that the system gives anew each time cost more than the numbers; the next call overwrites it.
+at::Tensor wide_weight(const at::Tensor& stored) {
+  if (stored.scalar_type() == at::kFloat) return stored;
+  const at::Tensor dense = stored.is_non_overlapping_and_dense() ? stored : stored.contiguous();
+  float* const memory = tensor::thread_scratch(tensor::Scratch::Weight, dense.numel());
+  at::Tensor result = at::from_blob(memory, dense.sizes(), dense.strides(), at::TensorOptions().dtype(at::kFloat));
+  return result.copy_(dense);
+}
 
 // The machinery of autograd functions takes no undefined tensors.
 std::optional<at::Tensor> optional(const at::Tensor& value) {
@@ -91,11 +102,10 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
                             const at::Tensor& stored_weight, const std::optional<at::Tensor>& bias,
                             const std::optional<at::Tensor>& mask, double scale, bool is_unused) {
     RECORD_FUNCTION("cinnabar::frozen_linear", std::vector<c10::IValue>());
-    const at::Tensor weight = wide(stored_weight);
     const at::Tensor x = given_x.contiguous();
     const at::Tensor more = add ? add->contiguous() : at::Tensor();
     const int64_t rows = rows_of(x);
-    const int64_t out = weight.size(0);
+    const int64_t out = stored_weight.size(0);
     std::vector<int64_t> sizes = x.sizes().vec();
     sizes.back() = out;
     at::Tensor y = at::empty(sizes, x.options());
@@ -106,7 +116,6 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
               .bias = data_of(bias.value_or(at::Tensor())),
               .add = data_of(more),
               .add_row = out};
-    gemm.terms[0] = times_transposed(x, weight);
     at::Tensor state;
     if (down) {
       state = product_of(times_transposed(x, *down), rows, down->size(0), x.options()).mul_(scale);  // [T, r]
@@ -114,7 +123,11 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
       gemm.terms[1] = times_transposed(state, *up);
       gemm.term_count = 2;
     }
-    if (!is_unused) multiply(*cpu_kernels(), gemm);
+    if (!is_unused) {
+      const at::Tensor weight = wide_weight(stored_weight);
+      gemm.terms[0] = times_transposed(x, weight);
+      multiply(*cpu_kernels(), gemm);
+    }
     context->save_for_backward({needs_gradient(down) ? x : at::Tensor(), needs_gradient(up) ? state : at::Tensor(),
                                 down.value_or(at::Tensor()), up.value_or(at::Tensor()), stored_weight,
                                 mask.value_or(at::Tensor())});
@@ -134,7 +147,7 @@ struct FrozenLinear : torch::autograd::Function<FrozenLinear> {
     const at::Tensor& state = saved[1];
     const at::Tensor& down = saved[2];
     const at::Tensor& up = saved[3];
-    const at::Tensor weight = wide(saved[4]);
+    const at::Tensor weight = wide_weight(saved[4]);
     const at::Tensor g = gradients[0].contiguous();  // [..., out]
     const int64_t rows = rows_of(g);
     const bool needs_x = context->saved_data["needs_x"].toBool();
@@ -179,10 +192,9 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
                             const std::optional<at::Tensor>& row_bias, const at::Tensor& stored_weight,
                             const std::optional<at::Tensor>& bias, int64_t stride, int64_t padding, bool is_unused) {
     RECORD_FUNCTION("cinnabar::frozen_convolution", std::vector<c10::IValue>());
-    const at::Tensor weight = wide(stored_weight);
     const at::Tensor x = given_x.contiguous(at::MemoryFormat::ChannelsLast);
     const at::Tensor more = add ? add->contiguous(at::MemoryFormat::ChannelsLast) : at::Tensor();
-    const ConvShape shape = shape_of(x.sizes(), weight.sizes(), stride, padding);
+    const ConvShape shape = shape_of(x.sizes(), stored_weight.sizes(), stride, padding);
     at::Tensor y = at::empty({shape.batch, shape.out, shape.out_height(), shape.out_width()}, x.options(),
                              at::MemoryFormat::ChannelsLast);
     if (!is_unused) {
@@ -193,7 +205,8 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
         sum.bias = data_of(biases);
         sum.bias_batch = shape.out;
       }
-      convolve(*cpu_kernels(), shape, data_of(x), data_of(weight), sum, y.mutable_data_ptr<float>());
+      convolve(*cpu_kernels(), shape, data_of(x), data_of(wide_weight(stored_weight)), sum,
+               y.mutable_data_ptr<float>());
       if (row_bias && !shape.is_winograd()) y.add_(row_bias->unsqueeze(2).unsqueeze(3));
     }
     context->save_for_backward({stored_weight});
@@ -215,7 +228,7 @@ struct FrozenConvolution : torch::autograd::Function<FrozenConvolution> {
     if (context->saved_data["needs_row_bias"].toBool()) result[kRowBias] = gradients[0].sum({2, 3});
     if (!context->saved_data["needs_x"].toBool()) return result;
     const at::Tensor g = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
-    const at::Tensor weight = wide(context->get_saved_variables()[0]);
+    const at::Tensor weight = wide_weight(context->get_saved_variables()[0]);
     const std::vector<int64_t> sizes = context->saved_data["x"].toIntVector();
     const ConvShape shape =
         shape_of(sizes, weight.sizes(), context->saved_data["stride"].toInt(), context->saved_data["padding"].toInt());

@@ -60,7 +60,7 @@ void for_ranges(int64_t count, int64_t piece, c10::function_ref<void(int64_t beg
 }
 
 float* thread_scratch(Scratch slot, int64_t floats) {
-  static thread_local std::array<Buffer, 3> buffers;
+  static thread_local std::array<Buffer, 4> buffers;
   Buffer& buffer = buffers.at(static_cast<size_t>(slot));
   if (buffer.size < floats) {
     constexpr size_t kLine = 64;

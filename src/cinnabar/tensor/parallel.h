@@ -19,7 +19,7 @@ void for_ranges(int64_t count, int64_t piece, c10::function_ref<void(int64_t beg
 
 // The calling thread's scratch memory of at least this many floats, aligned to 64 bytes. It grows and stays; what it
 // holds is lost at the thread's next call with the same slot.
-enum class Scratch : size_t { Kernel, Shared, Sums };
+enum class Scratch : size_t { Kernel, Shared, Sums, Weight };
 float* thread_scratch(Scratch slot, int64_t floats);
 
 }  // namespace cinnabar::tensor
