@@ -16,6 +16,7 @@
 #include "cinnabar/jobs/store_schema.h"
 #include "formats/temporary_folder.h"
 #include "jobs/run_fixture.h"
+#include "jobs/store_trials.h"
 
 namespace cinnabar::jobs {
 
@@ -257,6 +258,18 @@ TEST_CASE("a_full_disk_leaves_a_whole_store_and_the_rest_comes_later") {
     check_whole(workspace);
     check_integrity(workspace);
   }
+}
+
+TEST_CASE("a_failing_call_below_the_store_hides_no_run_and_leaves_it_whole") {
+  const StoreTrials trials = try_store_faults(13);
+  CHECK(trials.rounds > 40);
+  for (const std::string& text : trials.failures) CHECK(text == "");
+}
+
+TEST_CASE("a_loss_of_power_at_any_call_leaves_a_whole_store") {
+  const StoreTrials trials = try_store_power(20, 3);
+  CHECK(trials.rounds >= 20);
+  for (const std::string& text : trials.failures) CHECK(text == "");
 }
 
 TEST_CASE("an_interrupted_migration_happens_again_from_the_start") {

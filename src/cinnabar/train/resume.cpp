@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <map>
+#include <random>
 #include <regex>
 #include <set>
 #include <string_view>
@@ -9,6 +12,7 @@
 #include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/schema/value_text.h"
+#include "cinnabar/train/resume_run.h"
 
 namespace cinnabar::train {
 
@@ -28,7 +32,8 @@ bool is_harmless(const std::string& name) {
       "train_more_steps", "save_model_as", "save_precision",    "no_metadata",
       "vae_batch_size",   "lowram",        "disk_wait_minutes", "initial_step",
       "initial_epoch",    "oom",           "step_timeout",      "stop_after_bad_steps"};
-  static constexpr std::array<std::string_view, 5> kBeginnings = {"save_", "sample_", "metadata_", "cache_", "validat"};
+  static constexpr std::array<std::string_view, 6> kBeginnings = {"save_",  "sample_", "metadata_",
+                                                                  "cache_", "validat", "profile_"};
   if (kNames.contains(name)) return true;
   return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
@@ -37,13 +42,38 @@ std::string shown(const std::string& text) { return text.empty() ? "not set" : t
 
 std::string stem_of(const schema::Values& values) { return values.maybe_text("output_name").value_or("last"); }
 
+// A training that was begun anew under this name and is not as far yet: its states count, and those of the one before
+// are mentioned.
+void tell_older_trainings(const SavedState& chosen, const std::vector<fs::path>& states, base::EventSink& events) {
+  for (const fs::path& folder : states) {
+    const StateSummary summary = summary_of_state(folder);
+    if (summary.lineage == chosen.identity.lineage || summary.step <= chosen.position.step) continue;
+    events.log(folder.string() + " (step " + std::to_string(summary.step) +
+               ") is of an earlier training of this name and is not gone on from; --resume " + folder.string() +
+               " would do that.");
+    return;
+  }
+}
+
+// A training that begins anew under a name that has states: until it saves one, "auto" would go on from those.
+void tell_states_there(const fs::path& output_dir, const std::string& stem, base::EventSink& events) {
+  const std::vector<fs::path> states = states_in(output_dir, stem);
+  if (states.empty()) return;
+  events.log("This training begins anew. " + states.front().string() + " (step " +
+             std::to_string(summary_of_state(states.front()).step) +
+             ") is of an earlier one of this name; until this one has saved a state, --resume auto goes on from that.");
+}
+
 std::optional<SavedState> newest_state(const fs::path& output_dir, const std::string& stem, base::EventSink& events) {
-  for (const fs::path& folder : states_in(output_dir, stem)) {
+  const std::vector<fs::path> states = states_in(output_dir, stem);
+  for (const fs::path& folder : states) {
     try {
       SavedState state = open_state(folder);
       // "dog" and "dog-000002" look alike; the state knows whose it is.
       const auto name = state.identity.options.find("output_name");
-      if (name == state.identity.options.end() || name->second == stem) return state;
+      if (name != state.identity.options.end() && name->second != stem) continue;
+      tell_older_trainings(state, states, events);
+      return state;
     } catch (const base::Error& error) {
       events.warning(folder.string() + " is passed over: " + error.message());
     }
@@ -53,13 +83,24 @@ std::optional<SavedState> newest_state(const fs::path& output_dir, const std::st
 
 }  // namespace
 
+std::string lineage_of(const std::optional<SavedState>& resumed, const schema::Values& values) {
+  const std::string wanted = values.maybe_text("resume").value_or("");
+  const bool is_followed = resumed && (wanted == "auto" || wanted == "newest" || is_resume_of_run(wanted));
+  if (is_followed && !resumed->identity.lineage.empty()) return resumed->identity.lineage;
+  std::random_device source;
+  char text[17];
+  std::snprintf(text, sizeof text, "%08x%08x", source(), source());
+  return text;
+}
+
 std::vector<fs::path> states_in(const fs::path& output_dir, const std::string& stem) {
   struct Found {
-    int64_t step;
+    StateSummary summary;
     fs::file_time_type time;
     fs::path path;
   };
   std::vector<Found> found;
+  std::map<std::string, int64_t> newest;  // lineage -> time of its last save
   std::error_code error;
   for (fs::directory_iterator it(output_dir, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
@@ -70,10 +111,16 @@ std::vector<fs::path> states_in(const fs::path& output_dir, const std::string& s
     if (!std::regex_match(middle, kMiddle)) continue;
     std::error_code ignored;
     if (!it->is_directory(ignored)) continue;
-    found.push_back({step_of_state(it->path()), fs::last_write_time(it->path(), ignored), it->path()});
+    found.push_back({summary_of_state(it->path()), fs::last_write_time(it->path(), ignored), it->path()});
+    const StateSummary& summary = found.back().summary;
+    newest[summary.lineage] = std::max(newest[summary.lineage], summary.saved_ms);
   }
-  std::ranges::sort(found, [](const Found& a, const Found& b) {
-    return a.step != b.step ? a.step > b.step : a.time != b.time ? a.time > b.time : a.path < b.path;
+  std::ranges::sort(found, [&](const Found& a, const Found& b) {
+    const StateSummary& one = a.summary;
+    const StateSummary& other = b.summary;
+    if (one.lineage != other.lineage && newest[one.lineage] != newest[other.lineage])
+      return newest[one.lineage] > newest[other.lineage];
+    return one.step != other.step ? one.step > other.step : a.time != b.time ? a.time > b.time : a.path < b.path;
   });
   std::vector<fs::path> paths;
   for (Found& one : found) paths.push_back(std::move(one.path));
@@ -82,8 +129,12 @@ std::vector<fs::path> states_in(const fs::path& output_dir, const std::string& s
 
 std::optional<SavedState> state_to_resume(const schema::Values& values, base::EventSink& events) {
   const auto wanted = values.maybe_text("resume");
-  if (!wanted) return std::nullopt;
   const fs::path output_dir = values.text("output_dir");
+  if (!wanted) {
+    tell_states_there(output_dir, stem_of(values), events);
+    return std::nullopt;
+  }
+  if (is_resume_of_run(*wanted)) return state_of_run(*wanted, output_dir, stem_of(values), events);
   if (*wanted == "auto" || *wanted == "newest") {
     auto state = newest_state(output_dir, stem_of(values), events);
     if (!state && *wanted == "newest") {
@@ -113,7 +164,10 @@ std::optional<SavedState> state_to_resume(const schema::Values& values, base::Ev
         continue;
       }
     }
-    throw base::Error(error.code(), "cannot resume from " + *wanted + ": " + error.message() + advice);
+    std::error_code missing;
+    const bool is_there = fs::exists(*wanted, missing);
+    throw base::Error(is_there ? error.code() : base::ErrorCode::Config,
+                      "cannot resume from " + *wanted + ": " + error.message() + advice);
   }
 }
 
@@ -143,9 +197,42 @@ std::vector<OptionChange> option_changes(const std::map<std::string, std::string
   return changes;
 }
 
+void check_steps_left(const SavedState& state, int64_t max_train_steps, const schema::Values& values) {
+  if (state.position.step <= max_train_steps) return;
+  std::string others;
+  for (const fs::path& folder : states_in(values.text("output_dir"), stem_of(values))) {
+    const int64_t step = summary_of_state(folder).step;
+    if (step < 0 || step > max_train_steps) continue;
+    others += (others.empty() ? "" : ", ") + folder.string() + " (step " + std::to_string(step) + ")";
+  }
+  throw base::Error(base::ErrorCode::Config,
+                    "the state " + state.folder.string() + " is at step " + std::to_string(state.position.step) +
+                        ", and the run would end at step " + std::to_string(max_train_steps) +
+                        ": nothing is trained, and nothing written. Raise max_train_steps, or give train_more_steps" +
+                        (others.empty() ? std::string() : ", or name an earlier state with --resume: " + others));
+}
+
+std::string changes_text(const SavedState& state, const RunIdentity& now) {
+  std::string text;
+  for (const OptionChange& change : option_changes(state.identity.options, now.options)) {
+    text +=
+        (text.empty() ? "" : ", ") + change.name + " went from " + shown(change.before) + " to " + shown(change.now);
+  }
+  if (text.empty()) return {};
+  return ". Since the state was saved, " + text +
+         ": what decides the shape of the network or of the optimizer's state cannot change on the way. Give the old "
+         "values, or train anew without --resume";
+}
+
 bool explain_changes(const SavedState& state, const RunIdentity& now, base::EventSink& events) {
   const RunIdentity& before = state.identity;
   for (const OptionChange& change : option_changes(before.options, now.options)) {
+    if (change.name == "network_weights") {
+      if (!change.now.empty())
+        events.warning("network_weights = " + change.now +
+                       " has no effect with resume: all weights are those of the state");
+      continue;
+    }
     events.warning(change.name + " was " + shown(change.before) + " when the state was saved and is " +
                    shown(change.now) + " now: the run goes on with the new value and differs from an unbroken one");
   }
@@ -161,9 +248,20 @@ bool explain_changes(const SavedState& state, const RunIdentity& now, base::Even
                std::to_string(now.max_train_steps) +
                "; schedules that end with the run (cosine, linear, ...) follow the new length from here on.");
   }
-  if (before.data_hash == now.data_hash) return true;
-  events.warning("The data set has changed since the state was saved: epoch " + std::to_string(state.position.epoch) +
-                 " begins anew");
+  if (before.data_hash == now.data_hash) {
+    if (!before.picture_times.empty() && before.picture_times != now.picture_times) {
+      events.warning(
+          "Pictures have been written anew since the state was saved, with the same names and sizes in bytes: if they "
+          "show something else, the run differs from an unbroken one");
+    }
+    return true;
+  }
+  const bool has_same_pictures = !before.pictures_hash.empty() && before.pictures_hash == now.pictures_hash;
+  events.warning(std::string(has_same_pictures
+                                 ? "The pictures are those of the state, but they fall into other batches now "
+                                   "(train_batch_size, resolution or buckets)"
+                                 : "The data set has changed since the state was saved") +
+                 ": epoch " + std::to_string(state.position.epoch) + " begins anew");
   return false;
 }
 

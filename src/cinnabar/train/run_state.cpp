@@ -1,5 +1,6 @@
 #include "cinnabar/train/run_state.h"
 
+#include <chrono>
 #include <cmath>
 
 #include <ATen/ATen.h>
@@ -59,6 +60,11 @@ optim::NamedTensors read_tensors(const fs::path& path) {
   return result;
 }
 
+int64_t now_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
 // JSON has no word for NaN.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -70,7 +76,8 @@ Json to_json(const RunPosition& position) {
           {"batches", position.batches},
           {"epoch_first_step", position.epoch_first_step},
           {"bad_losses", position.bad_losses},
-          {"is_vae_float", position.is_vae_float}};
+          {"is_vae_float", position.is_vae_float},
+          {"is_epoch_over", position.is_epoch_over}};
 }
 
 RunPosition position_from(const StateFields& fields, const Json& json) {
@@ -92,6 +99,9 @@ RunPosition position_from(const StateFields& fields, const Json& json) {
   }
   if (!is_vae_float.is_boolean()) fields.refuse("is_vae_float", is_vae_float, "true or false");
   position.is_vae_float = is_vae_float.get<bool>();
+  const Json is_epoch_over = json.value("is_epoch_over", Json(true));  // earlier versions do not say
+  if (!is_epoch_over.is_boolean()) fields.refuse("is_epoch_over", is_epoch_over, "true or false");
+  position.is_epoch_over = is_epoch_over.get<bool>();
   return position;
 }
 
@@ -168,6 +178,16 @@ std::vector<ValidationLoss> losses_from(const StateFields& fields) {
   return losses;
 }
 
+std::vector<std::string> runs_from(const StateFields& fields, const Json& json) {
+  std::vector<std::string> runs;
+  if (!json.contains("runs")) return runs;
+  for (const Json& run : fields.list("runs")) {
+    if (!run.is_string()) fields.refuse("runs", run, "ids of runs");
+    runs.push_back(run.get<std::string>());
+  }
+  return runs;
+}
+
 // What restore_state reads, so that a damaged state is refused before the model is loaded.
 void check_rest(const StateFields& fields) {
   (void)fields.count("ema_updates");
@@ -192,10 +212,15 @@ StateSnapshot take_snapshot(const StatefulParts& parts, const RunPosition& posit
   for (const double loss : log.window) window.push_back(number(loss));
   const Json json{
       {"program_version", CINNABAR_VERSION},
+      {"lineage", identity.lineage},
+      {"runs", identity.runs},
+      {"saved_ms", now_ms()},
       {"position", to_json(position)},
       {"seed", identity.seed},
       {"model_hash", identity.model_hash},
       {"data_hash", identity.data_hash},
+      {"pictures_hash", identity.pictures_hash},
+      {"picture_times", identity.picture_times},
       {"max_train_steps", identity.max_train_steps},
       {"batches_per_epoch", identity.batches_per_epoch},
       {"options", identity.options},
@@ -242,15 +267,25 @@ SavedState open_state(const fs::path& folder) {
   state.identity.max_train_steps = fields.count("max_train_steps");
   state.identity.batches_per_epoch = fields.count("batches_per_epoch");
   state.identity.options = fields.texts("options");
+  if (json.contains("lineage")) state.identity.lineage = fields.text("lineage");
+  state.identity.runs = runs_from(fields, json);
+  if (json.contains("pictures_hash")) state.identity.pictures_hash = fields.text("pictures_hash");
+  if (json.contains("picture_times")) state.identity.picture_times = fields.text("picture_times");
   check_rest(fields);
   return state;
 }
 
-int64_t step_of_state(const fs::path& folder) {
+StateSummary summary_of_state(const fs::path& folder) {
   try {
-    return position_from(parse_state(folder), folder / kStateFile).step;
+    const Json json = parse_state(folder);
+    StateSummary summary{.step = position_from(json, folder / kStateFile).step};
+    const StateFields fields(json, folder / kStateFile);
+    if (json.contains("lineage")) summary.lineage = fields.text("lineage");
+    if (json.contains("saved_ms")) summary.saved_ms = static_cast<int64_t>(fields.whole("saved_ms"));
+    summary.runs = runs_from(fields, json);
+    return summary;
   } catch (const base::Error&) {
-    return -1;
+    return {};
   }
 }
 

@@ -29,6 +29,7 @@ struct RunPosition {
   int64_t epoch_first_step = 0;  // steps done when that epoch began
   int64_t bad_losses = 0;        // steps in succession of which nothing could be trained
   bool is_vae_float = false;     // since latents left the range of its own type
+  bool is_epoch_over = false;    // what is due at the end of an epoch was done since the last step
   friend bool operator==(const RunPosition&, const RunPosition&) = default;
 };
 
@@ -39,6 +40,12 @@ struct RunIdentity {
   std::string data_hash;        // data_fingerprint()
   int64_t max_train_steps = 0;  // of the plan
   int64_t batches_per_epoch = 0;
+  // Drawn when a training begins anew and kept by the runs that go on from it by themselves; "" in states of earlier
+  // versions.
+  std::string lineage{};
+  std::vector<std::string> runs{};  // ids: the run itself, then those that it continues; empty without records
+  std::string pictures_hash{};      // the pictures alone, whatever the batches; "" in states of earlier versions
+  std::string picture_times{};      // hash of when their files were written; likewise
   std::map<std::string, std::string> options;  // as a user would write them; only those that are set
 };
 
@@ -74,8 +81,14 @@ struct SavedState {
 // Verifies every file of the folder. Throws Error{Format} that names the file that is not as it was written, Error{Io}
 // for a folder that is no state of this program.
 SavedState open_state(const std::filesystem::path& folder);
-// Without looking at the other files: the step of a state, or -1 for what is none.
-int64_t step_of_state(const std::filesystem::path& folder);
+// Without looking at the other files.
+struct StateSummary {
+  int64_t step = -1;  // -1: this is no state
+  std::string lineage{};
+  int64_t saved_ms = 0;             // since 1970; 0: not known
+  std::vector<std::string> runs{};  // RunIdentity::runs
+};
+StateSummary summary_of_state(const std::filesystem::path& folder);
 
 // Puts the state into the parts of a run that was made with the same options. Throws Error{Config} when the trainable
 // weights or the optimizer are others.

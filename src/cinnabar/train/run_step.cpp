@@ -5,12 +5,13 @@
 #include <limits>
 
 #include <ATen/ATen.h>
-#include <ATen/DeviceAccelerator.h>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/fault_point.h"
+#include "cinnabar/tensor/accelerator.h"
 #include "cinnabar/tensor/memory_error.h"
 #include "cinnabar/train/finite_check.h"
+#include "cinnabar/train/last_word.h"
 #include "cinnabar/train/micro_batch.h"
 #include "cinnabar/train/network_source.h"
 #include "cinnabar/train/run_optimizer.h"
@@ -47,6 +48,7 @@ void TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch, Step
     adapters::StepContext context{.is_training = true, .seed = seed_, .step = static_cast<uint64_t>(at_.micro_step)};
     for (const data::BatchItem& item : part.plan.items) context.samples.push_back(item.item);
     set_->set_step(context);
+    profiled_.phase("forward");
     base::fault_point("step.forward");
     const StepLoss loss = training_step_->run(inputs_->of(part, {.seed = seed_, .step = static_cast<uint64_t>(epoch)}));
     const double share = static_cast<double>(here) / static_cast<double>(count);
@@ -58,6 +60,7 @@ void TrainingRun::micro_step(const data::LoadedBatch& batch, int64_t epoch, Step
       continue;
     }
     const at::Tensor scaled = loss.mean / static_cast<double>(accumulation_);
+    profiled_.phase("backward");
     base::fault_point("step.backward");
     scaler_.scaled(here == count ? scaled : scaled * share).backward();
     sum.has_gradient = true;
@@ -83,6 +86,7 @@ void TrainingRun::add_gradients(data::Loader& loader, std::vector<data::LoadedBa
   for (size_t done = 0;; ++done) {
     if (done == batches.size()) {
       if (static_cast<int64_t>(done) == accumulation_ || !loader.has_next()) return;
+      profiled_.phase("waiting for the batch");
       batches.push_back(loader.next());
     }
     if (done > 0) limit_norms(values_, *set_, parameters_);
@@ -102,11 +106,16 @@ void TrainingRun::one_step(data::Loader& loader, int64_t epoch) {
     at_ = begin;
     sum = {};
     parameters_.zero_gradients();
-    if (base_.device.type() != at::kCPU) at::accelerator::emptyCache();
+    tensor::release_cached_memory(base_.device);
     make_room(problem, batches, is_second, epoch);
   }
   watch.phase("the optimizer");
+  profiled_.phase("optimizer");
+  is_updating_ = true;
   optimizer_step(epoch, sum);
+  at_.is_epoch_over = false;
+  is_updating_ = false;
+  for (const std::string& line : profiled_.step_done()) events_.log(line);
   // What was computed in parts once stays so: the memory did not grow.
 }
 
@@ -137,15 +146,14 @@ void TrainingRun::stop_without_memory(const std::string& problem, int64_t epoch)
   const std::string failure = memory_problem([&] {
     if (at_.step > first_step_) saved = save_here(epoch) + ", with what needs less";
   });
-  throw base::Error(base::ErrorCode::OutOfMemory, text + (saved.empty() ? latest_text() : saved) +
-                                                      (failure.empty() ? "" : " (saving now failed, too)"));
+  throw LastWord(base::ErrorCode::OutOfMemory,
+                 text + (saved.empty() ? latest_text() : saved) + (failure.empty() ? "" : " (saving now failed, too)"));
 }
 
 void TrainingRun::stop_diverged(const std::string& what) {
-  throw base::Error(base::ErrorCode::Data, "the training has diverged: " + what +
-                                               ". Nothing was saved since; lower the learning rate, or use "
-                                               "--mixed_precision bf16 or no. " +
-                                               latest_text());
+  throw LastWord(base::ErrorCode::Data, "the training has diverged: " + what + "; lower the learning rate" +
+                                            (scaler_.is_on() ? ", or use --mixed_precision bf16 or no" : "") + ". " +
+                                            latest_text());
 }
 
 void TrainingRun::optimizer_step(int64_t epoch, const StepSum& sum) {
@@ -183,6 +191,8 @@ void TrainingRun::optimizer_step(int64_t epoch, const StepSum& sum) {
     report.more.emplace_back("norm/avg_key_norm", norms->average);
   }
   if (ema_ && is_made) ema_->after_step(at_.step + 1);
+  if (telemetry_) telemetry_->add_records(report.more);
+  report.memory_bytes = tensor::used_memory(base_.device);
   report.step = ++at_.step;
   log_->step(report);
 }

@@ -10,22 +10,29 @@
 #include <ATen/Parallel.h>
 
 #include "cinnabar/base/committed_folder.h"
+#include "cinnabar/base/drawn_seed.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/data/batch_plan.h"
 #include "cinnabar/data/validation_split.h"
+#include "cinnabar/optim/entry.h"
+#include "cinnabar/tensor/finite_file.h"
 #include "cinnabar/train/disk_check.h"
+#include "cinnabar/train/early_checks.h"
 #include "cinnabar/train/evaluation_scope.h"
 #include "cinnabar/train/family_checks.h"
 #include "cinnabar/train/finite_check.h"
 #include "cinnabar/train/foreign_state.h"
+#include "cinnabar/train/memory_report.h"
 #include "cinnabar/train/network_setup.h"
 #include "cinnabar/train/network_source.h"
+#include "cinnabar/train/resume_run.h"
 #include "cinnabar/train/run_caches.h"
 #include "cinnabar/train/run_data.h"
 #include "cinnabar/train/run_facts.h"
 #include "cinnabar/train/run_length.h"
 #include "cinnabar/train/run_optimizer.h"
+#include "cinnabar/train/run_summary.h"
 
 namespace cinnabar::train {
 
@@ -56,6 +63,13 @@ std::vector<data::Dataset> hold_out(std::vector<data::Dataset>& datasets, const 
   return held_out;
 }
 
+MemoryUse memory_use(const LoadedModel& base, const optim::FlatParameters& parameters, optim::Optimizer& optimizer) {
+  const WeightBytes weights = weight_bytes(base);
+  MemoryUse use{.weights = weights.all, .mapped = weights.mapped, .network = parameters.parameter_count() * 8};
+  for (const auto& [name, tensor] : optimizer.state()) use.network += static_cast<int64_t>(tensor.nbytes());
+  return use;
+}
+
 void add_validation(const Validation& validation, const Saver& saver, std::map<std::string, base::EventValue>& result) {
   if (validation.losses().empty()) return;
   const Verdict verdict = validation.verdict();
@@ -77,8 +91,12 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
   if (const int64_t threads = values.maybe_integer("threads").value_or(0); threads > 0) {
     at::set_num_threads(static_cast<int>(threads));
   }
+  check_folders(values_);
+  lock_ = std::make_unique<OutputLock>(values_.text("output_dir"), values_.maybe_text("output_name").value_or("last"),
+                                       events_, own_run(values_));
   if (const auto folder = values_.maybe_text("resume")) foreign_ = foreign_state(*folder);
   if (!foreign_) resumed_ = state_to_resume(values_, events_);
+  lineage_ = lineage_of(resumed_, values_);
   if (const auto seed = values.maybe_integer("seed")) {
     seed_ = static_cast<uint64_t>(*seed);
   } else if (resumed_) {
@@ -86,24 +104,32 @@ TrainingRun::TrainingRun(const schema::Values& values, base::EventSink& events, 
     values_.set("seed", static_cast<int64_t>(seed_));
   } else {
     // Recorded, so that the run can be repeated.
-    seed_ = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) & 0xFFFFFFFFU;
-    values_.set("seed", static_cast<int64_t>(seed_));
+    values_.set("seed", base::drawn_seed());
+    seed_ = static_cast<uint64_t>(values_.integer("seed"));
     events.log("seed was not given; this run uses " + std::to_string(seed_) + ".");
   }
+  if (const auto more = values_.maybe_integer("train_more_steps")) {
+    values_.set("max_train_steps", (resumed_ ? resumed_->position.step : 0) + *more);
+    values_.set("max_train_epochs", std::monostate{});
+  }
+  if (resumed_ && !values_.has("max_train_epochs"))
+    check_steps_left(*resumed_, values_.maybe_integer("max_train_steps").value_or(1600), values_);
   accumulation_ = values.maybe_integer("gradient_accumulation_steps").value_or(1);
   max_grad_norm_ = values.maybe_number("max_grad_norm").value_or(1.0);
   micro_batch_ = static_cast<size_t>(values.maybe_integer("micro_batch_size").value_or(0));
   read_data();
   base_ = load_run_model(values_, events);
   check_bucket_steps(datasets_, base_.model->info(), events_);
-  cache_latents();
-  make_plan();
   set_ = attach_network(values_, base_, seed_, events_);
   if (foreign_) load_foreign();
-  make_optimizer();
+  is_text_trained_ = gather_parameters(values_, base_, *set_, parameters_, events_);
   training_step_ = std::make_unique<TrainingStep>(*base_.model, values_);
   training_step_->to(base_.device);
   noise_ = std::make_unique<noise::NoiseSource>(values_, training_step_->table().steps());
+  check_optimizer(values_, parameters_, plan_run(datasets_, values_).max_train_steps);
+  cache_latents();
+  make_plan();
+  make_optimizer();
   validation_ = std::make_unique<Validation>(values_, std::move(held_out_), seed_, training_step_->table().steps());
   previews_ =
       std::make_unique<sample::Previews>(values_, base_.model->info(), picture_facts(values_, base_.hash), events);
@@ -129,22 +155,30 @@ void TrainingRun::cache_latents() {
 
 // After the caches, since pictures that cannot be cached are left out.
 void TrainingRun::make_plan() {
-  if (const auto more = values_.maybe_integer("train_more_steps")) {
-    values_.set("max_train_steps", (resumed_ ? resumed_->position.step : 0) + *more);
-    values_.set("max_train_epochs", std::monostate{});
-  }
   plan_ = plan_run(datasets_, values_);
+  if (resumed_) check_steps_left(*resumed_, plan_.max_train_steps, values_);
   for (const std::string& line : length_text(datasets_, values_, plan_)) events_.log(line);
   events_.log("Training " + std::to_string(plan_.max_train_steps) + " steps in " + std::to_string(plan_.epochs) +
               " epochs of " + std::to_string(plan_.batches_per_process) + " batches.");
 }
 
 void TrainingRun::make_optimizer() {
-  is_text_trained_ = gather_parameters(values_, base_, *set_, parameters_, events_);
   RunOptimizer made = make_run_optimizer(values_, parameters_, plan_.max_train_steps, events_);
   optimizer_ = std::move(made.optimizer);
   rates_ = std::move(made.rates);
   ema_ = Ema::from(values_, parameters_);
+  const std::string warmup = warmup_warning(values_, plan_.max_train_steps);
+  if (!warmup.empty()) events_.warning(warmup);
+  SummaryFacts facts{.values = values_,
+                     .family = base_.model->info().family,
+                     .prediction = base_.model->info().objective == models::Objective::Velocity ? "v" : "the noise",
+                     .device = base_.device.str(),
+                     .optimizer = values_.maybe_text("optimizer_type").value_or(""),
+                     .layers = set_->size(),
+                     .parameters = parameters_.parameter_count(),
+                     .steps = plan_.max_train_steps};
+  for (const optim::ParameterGroup& group : parameters_.groups()) facts.rates.emplace_back(group.name, group.lr);
+  for (const std::string& line : summary_lines(facts)) events_.log(line);
 }
 
 void TrainingRun::make_saver() {
@@ -167,6 +201,8 @@ void TrainingRun::fill_caches() {
   const CacheRequest request{values_, all, base_, events_, stop_};
   if (latents_ && !previews_->is_on()) base_.model->release("vae");
   text_ = cached_text(request, is_text_trained_);
+  if (!previews_->is_on()) release_text_encoders(request);
+  memory_.phase_done("the model was loaded and the caches were made");
   inputs_ = std::make_unique<BatchInputs>(base_, *training_step_, *noise_, *text_, events_);
 }
 
@@ -182,21 +218,27 @@ void TrainingRun::run_epoch(int64_t epoch) {
                                   .latents = latents_.get(),
                                   .notes = &notes_});
   while (loader.has_next() && !is_finished()) {
-    one_step(loader, epoch);
+    guarded(epoch, [&] { one_step(loader, epoch); });
     queue_->pause_while_waiting();
-    if (stop_.load() && !is_finished()) stop_here(epoch);
-    if (validation_->is_due_at_step(at_.step)) validate(epoch, false);
+    if (telemetry_) telemetry_->pause_while_hot({.step = at_.step, .total = plan_.max_train_steps}, stop_);
+    stop_if_asked(epoch);
+    if (validation_->is_due_at_step(at_.step)) guarded(epoch, [&] { validate(epoch, false); });
+    stop_if_asked(epoch);  // a resumed run measures anew
     save_and_preview(epoch, false);
+    stop_if_asked(epoch);
   }
   log_->epoch_end(epoch);
-  if (validation_->is_due_at_epoch_end(epoch)) validate(epoch, true);
+  if (validation_->is_due_at_epoch_end(epoch)) guarded(epoch, [&] { validate(epoch, true); });
+  stop_if_asked(epoch);
   // A state of this moment goes on with the next epoch, unless the run has ended within this one.
   if (!loader.has_next()) {
     at_.epoch = epoch + 1;
     at_.batches = 0;
     at_.epoch_first_step = at_.step;
   }
+  at_.is_epoch_over = true;
   save_and_preview(epoch, true);
+  stop_if_asked(epoch + 1);
 }
 
 void TrainingRun::validate(int64_t epoch, bool is_epoch_end) {
@@ -206,13 +248,14 @@ void TrainingRun::validate(int64_t epoch, bool is_epoch_end) {
   const auto progress = [&](int64_t done, int64_t total) {
     events_.progress({.phase = "validate", .step = done, .total = total});
   };
-  const double loss =
-      validation_->measure(at_.step, {*inputs_, *training_step_, latents_.get(), loader_threads(values_), progress});
-  log_->validation({.step = at_.step, .epoch = epoch, .is_epoch_end = is_epoch_end, .loss = loss});
+  const std::optional<double> loss = validation_->measure(
+      at_.step, {*inputs_, *training_step_, latents_.get(), loader_threads(values_), progress, &stop_});
+  if (!loss) return;  // a signal came
+  log_->validation({.step = at_.step, .epoch = epoch, .is_epoch_end = is_epoch_end, .loss = *loss});
   // The end of an epoch at a step that was measured already: known, and told.
   if (!is_new) return;
   const Verdict verdict = validation_->verdict();
-  events_.log("Validation at step " + std::to_string(at_.step) + ": loss " + std::to_string(loss) +
+  events_.log("Validation at step " + std::to_string(at_.step) + ": loss " + std::to_string(*loss) +
               " (training average " + std::to_string(log_->average()) + "), " +
               to_text(verdict, saver_->nearest(verdict.best_step)) + ".");
 }
@@ -243,8 +286,12 @@ std::vector<std::function<void()>> TrainingRun::removals_of(const plan::Save& sa
   return removals;
 }
 
-// What a killed run could not do any more after it had saved the state that this one goes on from.
+// What a stopped or killed run could not do any more at the step of the state that this one goes on from.
 void TrainingRun::complete_save() {
+  if (validation_->is_due_at_step(at_.step) && !validation_->is_measured(at_.step)) {
+    guarded(at_.epoch, [&] { validate(at_.epoch, false); });
+    stop_if_asked(at_.epoch);
+  }
   const bool is_epoch_end = at_.batches == 0;
   const auto due = is_epoch_end ? saves_->at_epoch_end(at_.epoch - 1) : saves_->at_step(at_.step);
   if (due) {
@@ -257,6 +304,7 @@ void TrainingRun::complete_save() {
 void TrainingRun::save(const plan::Save& save, int64_t epoch, bool has_state) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<std::function<void()>> writes;
+  check_mapped_files(base_);
   check_finite(parameters_.values(), saver_->path_of(save.stem));
   if (ema_) check_finite(ema_->state(), saver_->path_of(save.stem));
   if (ema_ && values_.flag("ema_save_raw")) {
@@ -311,9 +359,12 @@ void TrainingRun::stop_here(int64_t epoch) {
 }
 
 std::string TrainingRun::latest_text() const {
-  const auto states = states_in(saver_->folder(), saves_->final_stem());
+  auto states = states_in(saver_->folder(), saves_->final_stem());
+  std::erase_if(states, [&](const auto& folder) { return summary_of_state(folder).lineage != lineage_; });
   const std::string file = saver_->nearest(at_.step);
   std::string text = file.empty() ? "No file of this run was saved yet" : "The latest saved file is " + file;
+  if (states.empty() && resumed_)
+    return text + "; the state that it went on from is " + resumed_->folder.string() + ".";
   if (states.empty()) return text + "; with save_state and save_every_n_steps there are states to go on from.";
   return text + ", the latest state " + states.front().string() +
          ": the same command with --resume auto goes on from it.";
@@ -329,6 +380,10 @@ RunIdentity TrainingRun::identity() const {
           .data_hash = data_hash_,
           .max_train_steps = plan_.max_train_steps,
           .batches_per_epoch = plan_.batches_per_process,
+          .lineage = lineage_,
+          .runs = runs_of(values_, resumed_),
+          .pictures_hash = picture_hashes_.pictures,
+          .picture_times = picture_hashes_.times,
           .options = option_texts(values_)};
 }
 
@@ -349,6 +404,7 @@ void TrainingRun::go_to(int64_t step) {
 
 void TrainingRun::load_foreign() {
   const auto file = formats::Checkpoint::open(foreign_->weights);
+  tensor::check_finite_file(*file, values_.flag("allow_nonfinite"), events_);
   const adapters::LoadReport report = set_->load(*file);
   events_.warning(foreign_->weights.parent_path().string() + " is a state of sd-scripts: " +
                   std::to_string(report.loaded) + " layers are taken from it; the optimizer's moments begin anew");
@@ -357,11 +413,16 @@ void TrainingRun::load_foreign() {
 
 void TrainingRun::go_to_start() {
   data_hash_ = data_fingerprint(datasets_);
+  picture_hashes_ = picture_hashes(datasets_);
   for (const std::filesystem::path& left : base::remove_leftovers(saver_->folder()))
     events_.log("Removed " + left.filename().string() + ", a save that a killed run could not end.");
   if (resumed_) {
+    try {
+      restore_state(*resumed_, stateful_parts());
+    } catch (const base::Error& error) {
+      throw base::Error(error.code(), error.message() + changes_text(*resumed_, identity()));
+    }
     const bool is_same_data = explain_changes(*resumed_, identity(), events_);
-    restore_state(*resumed_, stateful_parts());
     at_ = resumed_->position;
     if (!is_same_data) at_.batches = 0;
     if (at_.is_vae_float && !base_.is_vae_float && !latents_) {
@@ -398,19 +459,25 @@ void TrainingRun::watch_steps() {
 }
 
 void TrainingRun::run() {
+  telemetry_ = RunTelemetry::from(values_, base_.device, events_);
   fill_caches();
   go_to_start();
   first_step_ = at_.step;
   watch_steps();
+  profiled_ = {values_.maybe_integer("profile_steps").value_or(0), values_.maybe_text(kRunFolder).value_or("")};
   events_.phase("Training");
   if (is_finished()) {
     events_.log("All " + std::to_string(plan_.max_train_steps) +
                 " steps are done already. To train on: a higher max_train_steps, or train_more_steps.");
   }
   if (at_.step == 0) preview({.is_start = true});
-  if (resumed_ && !is_finished()) complete_save();
+  if (stop_.load() && !is_finished()) {
+    throw base::Error(base::ErrorCode::Cancelled,
+                      "stopped before the first step, so that nothing new was trained. " + latest_text());
+  }
+  if (resumed_ && !is_done()) complete_save();
   // By steps alone: a resumed run may have other pictures or another accumulation, and so another number of epochs.
-  for (int64_t epoch = at_.epoch; !is_finished(); ++epoch) run_epoch(epoch);
+  for (int64_t epoch = at_.epoch; !is_done(); ++epoch) run_epoch(epoch);
   // A resumed run saves its last state in any case, so that resuming it once more says that it is done.
   save({.stem = saves_->final_stem()}, std::max(plan_.epochs, at_.epoch - 1),
        values_.flag("save_state") || values_.flag("save_state_on_train_end") || resumed_.has_value());
@@ -422,6 +489,10 @@ void TrainingRun::run() {
                                                     {"saves", save_count_},
                                                     {"save_pause_s", save_pause_s_}};
   add_validation(*validation_, *saver_, result);
+  memory_.phase_done("training");
+  const MemoryUse use = memory_use(base_, parameters_, *optimizer_);
+  events_.log(memory_.text(use));
+  memory_.add_to(result, use);
   events_.result(result);
 }
 

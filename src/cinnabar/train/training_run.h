@@ -22,11 +22,16 @@
 #include "cinnabar/train/foreign_state.h"
 #include "cinnabar/train/gradient_scaler.h"
 #include "cinnabar/train/hang_watchdog.h"
+#include "cinnabar/train/lineage.h"
 #include "cinnabar/train/loaded_model.h"
+#include "cinnabar/train/memory_report.h"
+#include "cinnabar/train/output_lock.h"
 #include "cinnabar/train/resume.h"
+#include "cinnabar/train/run_telemetry.h"
 #include "cinnabar/train/save_queue.h"
 #include "cinnabar/train/saver.h"
 #include "cinnabar/train/step.h"
+#include "cinnabar/train/step_profile.h"
 #include "cinnabar/train/text_states.h"
 #include "cinnabar/train/training_log.h"
 #include "cinnabar/train/validation.h"
@@ -53,6 +58,15 @@ class TrainingRun {
   void load_foreign();
 
   void run_epoch(int64_t epoch);
+
+  // run_rescue.cpp.
+  // Does a step or a measurement. When it fails, file and state of the last whole step are saved, as after a signal,
+  // and the error says so.
+  void guarded(int64_t epoch, const std::function<void()>& work);
+  // What was saved for the error, in words. Never throws.
+  std::string rescue(int64_t epoch) noexcept;
+  // Saves and ends the run when a signal came.
+  void stop_if_asked(int64_t epoch);
 
   // run_step.cpp.
   struct StepSum {
@@ -91,15 +105,22 @@ class TrainingRun {
   // What there is to go on from.
   std::string latest_text() const;
   bool is_finished() const { return at_.step >= plan_.max_train_steps; }
+  // With all that is due at the end of its last epoch, which a run that was killed after its last step lacks.
+  bool is_done() const { return is_finished() && at_.is_epoch_over; }
 
+  std::unique_ptr<OutputLock> lock_;  // first, so that it ends last
+  ProfiledSteps profiled_;
+  MemoryReport memory_;    // begins with the program alone
   schema::Values values_;  // with the seed that was drawn when none was given
   base::EventSink& events_;
   const std::atomic<bool>& stop_;
   data::PictureNotes notes_{[this](const std::string& text) { events_.warning(text); }};
   uint64_t seed_ = 0;
   std::optional<SavedState> resumed_;
+  std::string lineage_;  // RunIdentity
   std::optional<ForeignState> foreign_;
   std::string data_hash_;
+  PictureHashes picture_hashes_;
   LoadedModel base_;
   std::vector<data::Dataset> datasets_;
   std::vector<data::Dataset> held_out_;  // until validation_ takes them
@@ -128,9 +149,11 @@ class TrainingRun {
   std::unique_ptr<TrainingLog> log_;
   std::unique_ptr<sample::Previews> previews_;
 
-  std::unique_ptr<HangWatchdog> watchdog_;  // null: nothing is watched
+  std::unique_ptr<HangWatchdog> watchdog_;   // null: nothing is watched
+  std::unique_ptr<RunTelemetry> telemetry_;  // null: no sensors are read
 
   RunPosition at_;
+  bool is_updating_ = false;  // weights and moments are between two steps
   // Last, so that it ends first: the write that is going on still uses the rest.
   std::unique_ptr<SaveQueue> queue_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace cinnabar::train {
 
@@ -40,7 +41,11 @@ bool Validation::is_due_at_step(int64_t step) const {
 
 bool Validation::is_due_at_epoch_end(int64_t epoch) const { return is_on() && epoch % every_n_epochs_ == 0; }
 
-double Validation::measure(int64_t step, const Tools& tools) {
+bool Validation::is_measured(int64_t step) const {
+  return std::ranges::any_of(losses_, [&](const ValidationLoss& one) { return one.step == step; });
+}
+
+std::optional<double> Validation::measure(int64_t step, const Tools& tools) {
   if (!losses_.empty() && losses_.back().step == step) return losses_.back().loss;
   const at::NoGradGuard no_grad;
   // Always the first epoch of its seed: the same batches, captions and flips in every measurement.
@@ -52,6 +57,7 @@ double Validation::measure(int64_t step, const Tools& tools) {
   for (int64_t done = 0; done < batches && loader.has_next(); ++done) {
     const data::LoadedBatch batch = loader.next();
     for (size_t i = 0; i < timesteps_.size(); ++i) {
+      if (tools.stop != nullptr && *tools.stop) return std::nullopt;
       StepInputs inputs = tools.inputs.of(batch, {.seed = seed_, .step = kFirstKey + i});
       inputs.timesteps = at::full_like(inputs.timesteps, timesteps_[i]);
       const at::Tensor losses = tools.step.run(inputs).per_sample;

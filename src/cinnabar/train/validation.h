@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "cinnabar/data/latent_cache.h"
@@ -36,10 +37,13 @@ class Validation {
     const data::LatentCache* latents = nullptr;  // filled for datasets(), or null
     size_t threads = 1;                          // that read pictures
     std::function<void(int64_t done, int64_t total)> progress = {};
+    const std::atomic<bool>* stop = nullptr;  // may be null
   };
   // Mean loss over pictures and timesteps, at most max_validation_steps batches; remembered for the verdict. Measuring
-  // twice at one step gives the known value. Network dropouts must be off, the model in evaluation.
-  double measure(int64_t step, const Tools& tools);
+  // twice at one step gives the known value. Nothing, and nothing remembered, when `stop` became true on the way.
+  // Network dropouts must be off, the model in evaluation.
+  std::optional<double> measure(int64_t step, const Tools& tools);
+  bool is_measured(int64_t step) const;
 
   const std::vector<ValidationLoss>& losses() const { return losses_; }
   // The measurements of the run that is resumed.

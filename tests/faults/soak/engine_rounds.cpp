@@ -4,12 +4,15 @@
 #include <new>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/core/CPUAllocator.h>
 
 #include "cinnabar/base/events.h"
 #include "cinnabar/data/loader.h"
 #include "cinnabar/jobs/command_schemas.h"
 #include "cinnabar/schema/resolve.h"
+#include "cinnabar/train/batch_inputs.h"
+#include "cinnabar/train/micro_batch.h"
 #include "cinnabar/train/run_data.h"
 #include "faults/soak/engine_run.h"
 #include "faults/soak/tally.h"
@@ -105,6 +108,39 @@ std::string batches_of(const std::vector<data::Dataset>& datasets, size_t thread
   return all;
 }
 
+// Everything that steps of one epoch are computed from, with batches in parts of `size` (0: whole), in order.
+std::string inputs_of(const std::vector<data::Dataset>& datasets, const Words& words, size_t size) {
+  base::SilentEvents silent;
+  const schema::Values values = schema::read_config(jobs::train_schema(), "train", words).values;
+  train::LoadedModel base = train::load_run_model(values, silent);
+  const train::TrainingStep step(*base.model, values);
+  const noise::NoiseSource noise(values, step.table().steps());
+  train::TextStates text(*base.model, {});
+  const train::BatchInputs inputs(base, step, noise, text, silent);
+  const at::NoGradGuard no_grad;
+  std::string all;
+  data::Loader loader(datasets, {.seed = 5, .epoch = 2, .threads = 0});
+  while (loader.has_next()) {
+    const data::LoadedBatch batch = loader.next();
+    const size_t count = batch.plan.items.size();
+    for (size_t first = 0; first < count; first += size == 0 ? count : size) {
+      const size_t here = size == 0 ? count : std::min(size, count - first);
+      const auto part = train::part_of(batch, first, here);
+      const train::StepInputs made = inputs.of(part, {.seed = 5, .step = 2});
+      for (size_t i = 0; i < here; ++i) {
+        all += part.captions[i];
+        for (const at::Tensor& rows :
+             {made.noise, made.input_noise, made.timesteps, made.loss_weights, made.conditioning.sizes, part.pixels}) {
+          if (!rows.defined()) continue;
+          const at::Tensor row = rows[static_cast<int64_t>(i)].contiguous();
+          all.append(static_cast<const char*>(row.const_data_ptr()), row.nbytes());
+        }
+      }
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 Tally test_resume_equality(const Settings& settings) {
@@ -169,7 +205,12 @@ Tally test_threads_and_parts(const Settings& settings) {
     if (batches_of(datasets, threads) != batches)
       tally.fail("the batches of " + std::to_string(threads) + " threads differ");
   }
-  // Parts of a batch: the same draws, other orders of addition.
+  // Parts of a batch: the same pictures, captions, latents, noise and timesteps to the bit, other orders of addition.
+  for (const size_t size : {size_t{1}, size_t{2}, size_t{3}}) {
+    ++tally.rounds;
+    if (inputs_of(datasets, one.words(1, options), size) != inputs_of(datasets, one.words(1, options), 0))
+      tally.fail("parts of " + std::to_string(size) + " have other inputs than the whole batch");
+  }
   other.clear();
   Words words = other.words(steps, options);
   words.insert(words.end(), {"--micro_batch_size", "1"});

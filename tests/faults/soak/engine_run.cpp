@@ -7,6 +7,7 @@
 
 #include <ATen/ATen.h>
 
+#include "cinnabar/adapters/registry.h"
 #include "cinnabar/base/events.h"
 #include "cinnabar/formats/safetensors_writer.h"
 #include "cinnabar/jobs/command_schemas.h"
@@ -22,28 +23,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class StoppingEvents : public base::EventSink {
+class HookedEvents : public base::EventSink {
  public:
-  StoppingEvents(EngineRun& run, int64_t stop_at, std::atomic<bool>& stop, void (*armed)())
-      : run_(run), stop_at_(stop_at), stop_(stop), armed_(armed) {}
+  HookedEvents(EngineRun& run, std::atomic<bool>& stop, const EventHook& hook) : run_(run), stop_(stop), hook_(hook) {}
 
  protected:
   void write(const std::string& line) noexcept override {
     const auto event = nlohmann::json::parse(line, nullptr, false);
     const std::string type = event.value("type", "");
     if (type == "log" || type == "warning") run_.messages.push_back(event.value("text", ""));
-    if (type == "phase" && event.value("text", "") == "Training" && armed_ != nullptr) armed_();
-    if (type != "progress" || event.value("phase", "") != "train") return;
-    const int64_t step = event.value("step", int64_t{0});
-    run_.losses[step] = event.at("loss").is_number() ? event.at("loss").get<double>() : 0.0;
-    if (step == stop_at_) stop_ = true;
+    if (type == "phase") run_.phases.push_back(event.value("text", ""));
+    if (type == "progress" && event.value("phase", "") == "train") {
+      run_.losses[event.value("step", int64_t{0})] =
+          event.at("loss").is_number() ? event.at("loss").get<double>() : 0.0;
+    }
+    hook_(event, stop_);
   }
 
  private:
   EngineRun& run_;
-  int64_t stop_at_;
   std::atomic<bool>& stop_;
-  void (*armed_)();
+  const EventHook& hook_;
 };
 
 void write_model(const fs::path& path) {
@@ -104,9 +104,18 @@ Words EngineFolder::words(int64_t steps, const Words& more) const {
 void EngineFolder::clear() const { fs::remove_all(path_ / "out"); }
 
 EngineRun run_engine(const Words& words, int64_t stop_at, void (*armed)()) {
+  return run_engine_beside(words, [&](const nlohmann::json& event, std::atomic<bool>& stop) {
+    const std::string type = event.value("type", "");
+    if (type == "phase" && event.value("text", "") == "Training" && armed != nullptr) armed();
+    if (type == "progress" && event.value("phase", "") == "train" && event.value("step", int64_t{0}) == stop_at)
+      stop = true;
+  });
+}
+
+EngineRun run_engine_beside(const Words& words, const EventHook& hook) {
   EngineRun run;
   std::atomic<bool> stop{false};
-  StoppingEvents events(run, stop_at, stop, armed);
+  HookedEvents events(run, stop, hook);
   try {
     const schema::Config config = schema::read_config(jobs::train_schema(), "train", words);
     train::run(config.values, events, stop);
@@ -120,7 +129,7 @@ EngineRun run_engine(const Words& words, int64_t stop_at, void (*armed)()) {
 }
 
 std::vector<Words> engine_combinations() {
-  return {
+  std::vector<Words> all{
       {"--optimizer_type", "AdamW", "--learning_rate", "1e-3", "--ema", "--network_dropout", "0.2"},
       {"--optimizer_type", "AdamW8bit", "--learning_rate", "1e-3", "--network_args", "rank_dropout=0.2"},
       {"--optimizer_type", "AdamW", "--learning_rate", "1e-3", "--mixed_precision", "fp16", "--shuffle_caption"},
@@ -137,6 +146,16 @@ std::vector<Words> engine_combinations() {
       {"--optimizer_type", "CAME", "--learning_rate", "1e-3", "--validation_split", "0.4", "--validate_every_n_steps",
        "5", "--max_validation_steps", "1", "--lr_scheduler", "cosine"},
   };
+  // Kinds of adapters beyond LoRA, each in another precision than the one before.
+  const std::vector<Words> precisions{{}, {"--mixed_precision", "bf16"}, {"--mixed_precision", "fp16"}};
+  size_t next = 0;
+  for (const std::string& kind : adapters::adapter_descriptions().names()) {
+    if (kind == "lora" || kind == "networks.lora") continue;
+    all.push_back({"--network_module", kind, "--optimizer_type", "AdamW", "--learning_rate", "1e-3"});
+    const Words& precision = precisions[next++ % precisions.size()];
+    all.back().insert(all.back().end(), precision.begin(), precision.end());
+  }
+  return all;
 }
 
 }  // namespace cinnabar::soak

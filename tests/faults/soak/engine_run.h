@@ -1,8 +1,11 @@
 // Trainings inside this process, on a tiny model.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +18,7 @@ namespace cinnabar::soak {
 struct EngineRun {
   std::map<int64_t, double> losses;  // by step
   std::vector<std::string> messages;
+  std::vector<std::string> phases;
   std::optional<base::Error> error;  // any exception, as the program would tell it
 };
 
@@ -38,7 +42,11 @@ class EngineFolder {
 // when the first step begins.
 EngineRun run_engine(const Words& words, int64_t stop_at = 0, void (*armed)() = nullptr);
 
-// Optimizer x precision x network options of the resume equality.
+// Sees each event when it is told, in the middle of the run, and may set `stop` as a signal does. Must not throw.
+using EventHook = std::function<void(const nlohmann::json& event, std::atomic<bool>& stop)>;
+EngineRun run_engine_beside(const Words& words, const EventHook& hook);
+
+// Optimizer x adapter x precision of the resume equality, with the other options that have a state or draw numbers.
 std::vector<Words> engine_combinations();
 
 }  // namespace cinnabar::soak

@@ -57,7 +57,7 @@ bool is_writing(const fs::path& out) {
   std::error_code error;
   for (fs::directory_iterator it(out, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name.starts_with(".") && name != ".cinnabar-write-test") return true;
+    if (name.starts_with(".") && name != ".cinnabar-write-test" && name != ".run.lock") return true;
   }
   return false;
 }
@@ -68,6 +68,11 @@ void set(const char* name, const std::string& value) {
   } else {
     ::setenv(name, value.c_str(), 1);
   }
+}
+
+void limit(int program, __rlimit_resource what, rlim_t value) {
+  const rlimit limits{value, value};
+  if (value != RLIM_INFINITY) ::prlimit(program, what, &limits, nullptr);
 }
 
 // Says when a kill is due.
@@ -145,8 +150,8 @@ Ended KillFolder::run(const Words& words, const Kill& kill) const {
   return ended;
 }
 
-Ended KillFolder::run_beside(const Words& words, const std::function<void(int)>& beside,
-                             const std::string& fault) const {
+Ended KillFolder::run_beside(const Words& words, const std::function<void(int)>& beside, const std::string& fault,
+                             const Limits& limits) const {
   set("CINNABAR_FAULT", fault);
   base::Pipe output;
   const fs::path log = path() / "log.txt";
@@ -154,6 +159,8 @@ Ended KillFolder::run_beside(const Words& words, const std::function<void(int)>&
   const Clock::time_point begin = Clock::now();
   base::Process program = program_.start(words, output);
   set("CINNABAR_FAULT", "");
+  limit(program.id(), RLIMIT_FSIZE, limits.file_bytes);
+  limit(program.id(), RLIMIT_NOFILE, limits.open_files);
   Ended ended;
   std::optional<base::ExitStatus> status;
   while (!(status = program.poll())) {

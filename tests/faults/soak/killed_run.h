@@ -1,6 +1,8 @@
 // Runs of the built program that are killed on the way.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -31,6 +33,12 @@ struct Ended {
   bool was_hit = false;  // the kill happened before the end
 };
 
+// Of the program, from its first moments on.
+struct Limits {
+  rlim_t file_bytes = RLIM_INFINITY;
+  rlim_t open_files = RLIM_INFINITY;
+};
+
 // A folder with pictures in which runs follow each other.
 class KillFolder {
  public:
@@ -38,8 +46,8 @@ class KillFolder {
   const std::filesystem::path& path() const { return program_.folder(); }
   Ended run(const Words& words, const Kill& kill = {}) const;
   // The same, with `beside` called now and then until the run ends. It gets the engine's process id (0: none yet).
-  Ended run_beside(const Words& words, const std::function<void(int engine)>& beside,
-                   const std::string& fault = {}) const;
+  Ended run_beside(const Words& words, const std::function<void(int engine)>& beside, const std::string& fault = {},
+                   const Limits& limits = {}) const;
 
  private:
   test::Program program_;

@@ -291,7 +291,7 @@ std::string leftover(const fs::path& folder) {
     if (!fs::exists(below)) continue;
     for (const std::string& name : names_in(below)) {
       const bool is_temporary = name.starts_with(".committing-") || (name.starts_with(".") && name.ends_with(".tmp"));
-      if (is_temporary || name == ".cinnabar-write-test") return (below / name).string();
+      if (is_temporary || name == ".cinnabar-write-test" || name == ".run.lock") return (below / name).string();
     }
   }
   for (const auto& entry : fs::directory_iterator(folder / "out")) {

@@ -15,6 +15,7 @@
 #include "cinnabar/train/resume.h"
 #include "cinnabar/train/run_state.h"
 #include "faults/power_loss.h"
+#include "faults/soak/damaged_files.h"
 #include "faults/soak/engine_run.h"
 #include "faults/soak/scratch.h"
 #include "faults/soak/tally.h"
@@ -113,6 +114,7 @@ Tally test_read_faults(const Settings& settings) {
     changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ (1U << bit));
     round(file, changed, "bit " + std::to_string(bit) + " of byte " + std::to_string(at));
   }
+  read_damaged_files(settings.count(400, 10'000), settings.seed, tally);
   return tally;
 }
 

@@ -41,5 +41,8 @@ Tally test_allocations(const Settings& settings);
 Tally test_write_faults(const Settings& settings);
 Tally test_read_faults(const Settings& settings);
 Tally test_power_loss(const Settings& settings);
+Tally test_real_limits(const Settings& settings);
+Tally test_store_faults(const Settings& settings);
+Tally test_store_power_loss(const Settings& settings);
 
 }  // namespace cinnabar::soak
