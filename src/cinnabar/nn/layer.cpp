@@ -1,7 +1,9 @@
 #include "cinnabar/nn/layer.h"
 
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/im2col.h>
 #include <ATen/ops/linear.h>
 
 #include "cinnabar/tensor/half_compute.h"
@@ -15,6 +17,28 @@ at::Tensor wide(const at::Tensor& value) { return value.defined() ? value.to(at:
 // Undefined stays undefined; a tensor of the right type is given back as it is.
 at::Tensor cast_like(const at::Tensor& value, const at::Tensor& x) {
   return value.defined() && value.scalar_type() != x.scalar_type() ? value.to(x.scalar_type()) : value;
+}
+
+// For weights that are trained: whether one large matrix product beats the library's convolution on the CPU: it
+// re-orders the weights at each call, which is most of the work where many weights meet few positions (measured 1.5 to
+// 3 times slower there).
+bool is_better_as_product(const at::Tensor& x, const at::Tensor& weight, int64_t positions) {
+  constexpr int64_t kManyWeights = 4'000'000;
+  constexpr int64_t kFewPositions = 512;
+  return x.device().is_cpu() && x.scalar_type() == at::kFloat && weight.size(2) > 1 && weight.numel() >= kManyWeights &&
+         positions <= kFewPositions;
+}
+
+// B batch, C and O channels in and out, k kernel, L positions of the result. The same sums as at::conv2d in another
+// order.
+at::Tensor convolve_as_product(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                               const ConvOptions& options, at::IntArrayRef result_shape) {
+  const int64_t batch = x.size(0);
+  at::Tensor columns = at::im2col(x, {options.kernel, options.kernel}, {1, 1}, {options.padding, options.padding},
+                                  {options.stride, options.stride});                    // [B, C k k, L]
+  columns = columns.transpose(0, 1).reshape({columns.size(1), -1});                     // [C k k, B L]
+  const at::Tensor product = at::addmm(bias.unsqueeze(1), weight.flatten(1), columns);  // [O, B L]
+  return product.view({options.out, batch, -1}).transpose(0, 1).reshape(result_shape);
 }
 
 }  // namespace
@@ -77,7 +101,17 @@ at::Tensor Conv2d::frozen_forward(const at::Tensor& x, const LowRank* low_rank, 
 at::Tensor Conv2d::base_forward(const at::Tensor& x) const {
   if (is_frozen_on_cpu(x, weight, bias)) return frozen_forward(x, nullptr, {});
   if (tensor::is_half_slow(x)) return base_forward(wide(x)).to(x.scalar_type());
-  return at::conv2d(x, cast_like(weight, x), cast_like(bias, x), options_.stride, options_.padding);
+  const at::Tensor w = cast_like(weight, x);
+  const at::Tensor b = cast_like(bias, x);
+  const auto side = [&](int64_t length) {
+    return (length + 2 * options_.padding - options_.kernel) / options_.stride + 1;
+  };
+  const int64_t height = side(x.size(2));
+  const int64_t width = side(x.size(3));
+  if (is_better_as_product(x, w, x.size(0) * height * width)) {
+    return convolve_as_product(x, w, b, options_, {x.size(0), options_.out, height, width});
+  }
+  return at::conv2d(x, w, b, options_.stride, options_.padding);
 }
 
 }  // namespace cinnabar::nn
