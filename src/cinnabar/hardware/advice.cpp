@@ -117,8 +117,8 @@ std::vector<AdvisedOption> advised_options(const Machine& machine, const AdviceC
                  advice.effective_compute_precision}};
   if (advice.preset_precision == "fp8") {
     options.push_back({"fp8_base", "true",
-                       gpu.precisions.fp8 == "none" ? "frozen weights are kept in fp8; this chip has no fp8 arithmetic"
-                                                    : "frozen weights are kept in fp8"});
+                       gpu.precisions.fp8 == "none" ? "keeps frozen weights in fp8; this chip has no fp8 arithmetic"
+                                                    : "keeps frozen weights in fp8"});
   }
   const bool is_tight = gib(memory_budget(gpu)) < 24.0;
   if (is_tight) options.push_back({"gradient_checkpointing", "true", "less than 24 GiB of memory"});

@@ -31,10 +31,10 @@ class Auto {
         std::ranges::any_of(kBatch, [&](const std::string& name) { return config_.origins.contains(name); })) {
       return say(wish + " is not taken, since the batch was given (" + advice.reason + ")");
     }
-    if (option == nullptr) return say(wish + " is left out: this build has no such option. " + advice.reason);
+    if (option == nullptr) return say(wish + " is left out: this build has no such option (" + advice.reason + ")");
     const base::Result<schema::Value> value = schema::parse_value(*option, advice.value);
     if (!value || !schema::check_value(*option, value.value()).empty())
-      return say(wish + " is left out: the option has no such value. " + advice.reason);
+      return say(wish + " is left out: the option has no such value (" + advice.reason + ")");
     const schema::Value before = config_.values.raw(advice.name);
     const size_t problems = problem_count();
     config_.values.set(advice.name, value.value());
