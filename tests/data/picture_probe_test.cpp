@@ -64,7 +64,11 @@ TEST_CASE("a_wrong_extension_is_noted") {
 }
 
 TEST_CASE("animation_is_noted") {
-  CHECK(probe_picture(kPictures / "animated.webp").notes.front() == "animated: the first frame is used");
+  for (const char* name : {"animated.webp", "animated.gif"})
+    CHECK(probe_picture(kPictures / name).notes.front() == "animated: the first frame is used");
+  // One frame alone: the file up to the second picture, with an end.
+  const std::string gif = base::read_file(kPictures / "animated.gif");
+  CHECK(probe_picture(bytes_of(gif.substr(0, 0x31) + ";"), "a.gif").notes.empty());
 }
 
 TEST_CASE("files_that_are_no_pictures_are_named_with_the_reason") {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <set>
+#include <stdexcept>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -177,7 +178,8 @@ void make_trained_pictures() {
 // A prompt for every sampler, other names of it included, and the other two kinds of prompt files.
 void write_more_prompts() {
   std::string lines;
-  for (const schema::EntryTable& table : jobs::train_schema().tables()) {
+  const schema::Schema schema = jobs::train_schema();
+  for (const schema::EntryTable& table : schema.tables()) {
     if (table.kind != "sampler") continue;
     for (const schema::Entry& entry : table.entries)
       lines += "a cat --d 1 --s 2 --w 64 --h 64 --ss " + entry.name + "\n";
@@ -241,7 +243,8 @@ Laboratory::Laboratory(const std::string& family) {
   make_data();
   compute({"--pretrained_model_name_or_path", family == "sd1" ? "embedded" : "tiny.safetensors", "--train_data_dir",
            "cached", "--write_npz"});
-  compute({"--output_name", "before", "--save_state_on_train_end"});
+  const auto before = compute({"--output_name", "before", "--save_state_on_train_end"});
+  if (before.contains(Part::Error)) throw std::runtime_error("the first run fails: " + before.at(Part::Error));
   fs::rename("out/before.safetensors", "before.safetensors");
   fs::rename("out/before-state", "before-state");
   fs::remove_all("out");

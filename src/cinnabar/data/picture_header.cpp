@@ -1,6 +1,7 @@
 #include "cinnabar/data/picture_header.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace cinnabar::data {
@@ -24,6 +25,38 @@ bool is_start_of_frame(uint32_t marker) {
 bool has_jpeg_end(ByteSource& source) {
   const size_t length = static_cast<size_t>(std::min<uint64_t>(source.size(), 65536));
   return source.text(source.size() - length, length).find("\xFF\xD9") != std::string::npos;
+}
+
+// Behind the sub-blocks that begin at `at`: a length and so many bytes each, the last of length 0. Nothing when the
+// file ends before, or `parts` are used up.
+std::optional<uint64_t> after_gif_blocks(ByteSource& source, uint64_t at, int& parts) {
+  while (parts-- > 0) {
+    const auto length = source.big(at, 1);
+    if (!length) return std::nullopt;
+    at += 1 + *length;
+    if (*length == 0) return at;
+  }
+  return std::nullopt;
+}
+
+// Whether a second picture follows the first.
+bool is_animated_gif(ByteSource& source) {
+  const auto table_bytes = [&](uint64_t flags_at) {
+    const uint32_t flags = source.big(flags_at, 1).value_or(0);
+    return (flags & 0x80) != 0 ? uint64_t{3} << ((flags & 7) + 1) : uint64_t{0};
+  };
+  int parts = kMaxParts;
+  int pictures = 0;
+  for (uint64_t at = 13 + table_bytes(10);;) {
+    const uint32_t kind = source.big(at, 1).value_or(0);
+    const bool is_picture = kind == 0x2C;
+    if (is_picture && ++pictures == 2) return true;
+    if (!is_picture && kind != 0x21) return false;  // the end, or damage
+    // A picture: its place, its colours, a byte; an extension: two bytes.
+    const auto next = after_gif_blocks(source, is_picture ? at + 11 + table_bytes(at + 9) : at + 2, parts);
+    if (!next) return false;
+    at = *next;
+  }
 }
 
 }  // namespace
@@ -121,6 +154,7 @@ HeaderFields read_bmp_header(ByteSource& source) {
 HeaderFields read_gif_header(ByteSource& source) {
   HeaderFields fields;
   fields.size = {source.little(6, 2).value_or(0), source.little(8, 2).value_or(0)};
+  fields.is_animated = is_animated_gif(source);
   return fields;
 }
 
