@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/run_id.h"
 #include "cinnabar/formats/checkpoint.h"
 #include "e2e/program.h"
 
@@ -199,6 +200,44 @@ TEST_CASE("states_of_runs_with_like_names_stay_apart") {
   INFO(other.text);
   CHECK(other.status == 0);
   CHECK(holds(other, "no complete state of \"dog\""));
+}
+
+TEST_CASE("a_run_is_resumed_from_its_own_states_alone") {
+  const Program program;
+  const auto with_steps = [](const std::string& steps, const std::vector<std::string>& more) {
+    auto words = training(more);
+    for (size_t i = 0; i < words.size(); ++i)
+      if (words[i] == "--max_train_steps") words[i + 1] = steps;
+    return words;
+  };
+  REQUIRE(program.run(with_steps("5", {})).status == 0);
+  const fs::path record = fs::directory_iterator(program.folder() / "work/runs")->path();
+  const std::string first = cinnabar::base::run_id(record.filename().string());
+  const Ended second = program.run(with_steps("3", {}));
+  INFO(second.text);
+  REQUIRE(second.status == 0);
+  CHECK(holds(second, "is of an earlier one of this name"));
+  // The second run has replaced run-state and the state of step 2; that of step 4 is still the first one's.
+  const auto resumed = [&](const std::string& steps) {
+    return program.run({"runs", "resume", first, "--workspace", "work", "--max_train_steps", steps});
+  };
+  const Ended own = resumed("5");
+  INFO(own.text);
+  CHECK(own.status == 0);
+  CHECK(holds(own, "Going on from out/run-step00000004-state: step 4"));
+  const auto automatic = program.run(with_steps("6", {"--resume", "auto"}));
+  INFO(automatic.text);
+  CHECK(holds(automatic, "Going on from out/run-state: step 5"));
+  // With its states gone, what is there is named and not taken.
+  for (const auto& entry : fs::directory_iterator(program.folder() / "out"))
+    if (entry.path().filename().string().ends_with("-state")) fs::remove_all(entry.path());
+  REQUIRE(program.run(with_steps("2", {})).status == 0);
+  const Ended refused = resumed("9");
+  INFO(refused.text);
+  CHECK(refused.status == 2);
+  CHECK(holds(refused, "out/run-state (step 2, of run "));
+  auto optimizer = with_steps("3", {"--resume", "auto", "--optimizer_type", "Lion"});
+  CHECK(program.run(optimizer).status == 2);
 }
 
 TEST_CASE("a_resumed_run_with_another_accumulation_still_reaches_its_steps") {

@@ -117,6 +117,11 @@ TEST_CASE("a state of another run is refused and changes nothing") {
   for (const auto& [name, tensor] : optimizer->state()) saved.emplace_back(name, at::ones_like(tensor));
   saved.back().second = at::ones({7});
   CHECK_THROWS_WITH_AS(restore_state(*optimizer, saved), doctest::Contains("another"), base::Error);
+  try {
+    restore_state(*optimizer, saved);
+  } catch (const base::Error& error) {
+    CHECK(base::exit_status(error.code()) == 2);  // the options are wrong, not the file
+  }
   CHECK(optimizer->state()[0].second.abs().sum().item<float>() == 0.0F);
   saved.pop_back();
   CHECK_THROWS_WITH_AS(restore_state(*optimizer, saved), doctest::Contains("expected"), base::Error);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "formats/temporary_folder.h"
 
 namespace cinnabar::train {
@@ -38,6 +40,18 @@ TEST_CASE("the_hash_of_pictures_does_not_depend_on_where_they_lie") {
   const auto changed = Pictures(second / "").hashes();
   CHECK(Pictures(first / "").hashes()[0] != changed[0]);
   CHECK(Pictures(first / "").hashes()[1] == changed[1]);
+}
+
+TEST_CASE("a_picture_replaced_by_one_of_the_same_size_shows_in_the_times") {
+  const formats::TemporaryFolder folder;
+  for (const char* name : {"one/a.png", "one/b.png", "two/c.png"}) folder.put(name, "12345");
+  const PictureHashes before = picture_hashes({Pictures(folder / "").dataset});
+  CHECK(picture_hashes({Pictures(folder / "").dataset}).times == before.times);
+  const auto file = folder / "one/b.png";
+  std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+  const PictureHashes after = picture_hashes({Pictures(folder / "").dataset});
+  CHECK(after.pictures == before.pictures);
+  CHECK(after.times != before.times);
 }
 
 TEST_CASE("captions_repeats_and_order_are_part_of_the_hash") {

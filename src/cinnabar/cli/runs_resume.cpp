@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/cli/engine_command.h"
@@ -35,7 +38,38 @@ std::string recorded_config(jobs::RunStore& store, const jobs::RunRow& run) {
   return ordered_json{{"cinnabar_config", 1}, {"command", run.command}, {"values", values}}.dump();
 }
 
-schema::Source from_state(const schema::Schema& schema, const jobs::RunRow& run) {
+// The step at which the run went on from a state; nothing when it never got there.
+std::optional<int64_t> first_step(jobs::RunStore& store, const jobs::RunRow& run) {
+  std::optional<int64_t> step;
+  for (const jobs::RunEvent& event : store.events(run.id)) {
+    if (event.type != "resumed") continue;
+    const ordered_json content = ordered_json::parse(event.content, nullptr, false);
+    if (content.is_object() && content.contains("step") && content["step"].is_number_integer())
+      step = content["step"].get<int64_t>();
+  }
+  return step;
+}
+
+// The run, and those that it continues with the steps at which that began: a run that was killed before it saved a
+// state goes on from where it went on.
+std::string states_of(jobs::RunStore& store, const jobs::RunRow& run) {
+  std::string text = "run:" + run.id;
+  std::set<std::string> seen = {run.id};
+  jobs::RunRow younger = run;
+  std::optional<int64_t> last_step;
+  while (!younger.parent.empty() && seen.insert(younger.parent).second) {
+    if (const auto step = first_step(store, younger)) last_step = std::min(last_step.value_or(*step), *step);
+    text += "," + younger.parent + (last_step ? "@" + std::to_string(*last_step) : "");
+    try {
+      younger = store.find(younger.parent);
+    } catch (const base::Error&) {
+      break;  // its record is gone, and what it continued with it
+    }
+  }
+  return text;
+}
+
+schema::Source from_state(const schema::Schema& schema, jobs::RunStore& store, const jobs::RunRow& run) {
   if (schema.find("resume") == nullptr) {
     throw base::Error(base::ErrorCode::Config,
                       "cannot resume the run " + run.id +
@@ -44,7 +78,8 @@ schema::Source from_state(const schema::Schema& schema, const jobs::RunRow& run)
                           run.id + " --toml > again.toml && cinnabar train again.toml");
   }
   schema::Source source;
-  source.values["resume"] = {std::string("newest"), "runs resume", "newest"};
+  const std::string state = states_of(store, run);
+  source.values["resume"] = {state, "runs resume", state};
   return source;
 }
 
@@ -88,13 +123,13 @@ int resume_run(const std::vector<std::string>& words) {
   std::vector<schema::Source> sources(1);
   std::string parent;
   {
-    jobs::RunStore store(workspace);
+    jobs::RunStore store(workspace, tell_at_once);
     const jobs::RunRow run = store.find(words.front(), jobs::SeveralFit::TakeNewest);
     print_notes(store);
     check_resumable(run);
     parent = run.id;
     schema::read_own_json(schema, recorded_config(store, run), "the record of the run", sources[0], problems);
-    sources.push_back(from_state(schema, run));
+    sources.push_back(from_state(schema, store, run));
     go_to_work_folder(run);
   }
   sources.push_back(std::move(line));

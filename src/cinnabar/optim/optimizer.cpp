@@ -25,7 +25,7 @@ std::unique_ptr<Optimizer> make_optimizer(const std::string& optimizer_type, con
 void restore_state(Optimizer& optimizer, const NamedTensors& saved) {
   const NamedTensors own = optimizer.state();
   const auto fail = [](const std::string& what) {
-    throw base::Error(base::ErrorCode::Format,
+    throw base::Error(base::ErrorCode::Config,
                       "optimizer state: " + what +
                           ": the state was saved by a run with another optimizer or other trainable "
                           "parameters; resume with the options of that run");

@@ -79,8 +79,10 @@ std::vector<Option> saving_options() {
        .type = Type::Path,
        .group = group,
        .label = "Resume from",
-       .help = "A saved state to go on from, or auto for the newest complete one of this output_dir and output_name. "
-               "Without one, auto starts from the beginning and newest is an error."},
+       .help = "A saved state to go on from, auto for the newest complete one of this output_dir and output_name, or "
+               "run:ID "
+               "for the newest one there of that run (cinnabar runs list). Without one, auto starts from the beginning "
+               "and newest is an error."},
       {.name = "train_more_steps",
        .type = Type::Int,
        .range = {{1, 1e15}},

@@ -32,6 +32,20 @@ std::vector<std::string> subset_hashes(const data::Dataset& dataset) {
   return texts;
 }
 
+PictureHashes picture_hashes(const std::vector<data::Dataset>& datasets) {
+  base::Sha256 pictures;
+  base::Sha256 times;
+  for (const data::Dataset& dataset : datasets) {
+    for (const std::string& one : subset_hashes(dataset)) add(pictures, one);
+    for (const data::Sample& sample : dataset.samples) {
+      std::error_code error;
+      const auto time = fs::last_write_time(sample.path, error);
+      add(times, error ? "" : std::to_string(time.time_since_epoch().count()));
+    }
+  }
+  return {.pictures = pictures.hex(), .times = times.hex()};
+}
+
 void tell_data_sets(base::EventSink& events, const std::vector<data::Dataset>& datasets) {
   for (const data::Dataset& dataset : datasets) {
     const std::vector<std::string> hashes = subset_hashes(dataset);

@@ -15,6 +15,14 @@ namespace cinnabar::train {
 // replaced by another one of the same size in bytes).
 void tell_data_sets(base::EventSink& events, const std::vector<data::Dataset>& datasets);
 
+// Of all pictures, in order: of what subset_hashes is about, and of when their files were written. The second changes
+// when one is replaced by another of the same size, and when all are copied.
+struct PictureHashes {
+  std::string pictures;
+  std::string times;
+};
+PictureHashes picture_hashes(const std::vector<data::Dataset>& datasets);
+
 // One hash for each subset.
 std::vector<std::string> subset_hashes(const data::Dataset& dataset);
 
