@@ -68,9 +68,11 @@ TEST_CASE("the_same_seed_gives_the_same_weights_however_batches_are_loaded") {
   train(program, "one", with({"--max_data_loader_n_workers", "0"}));
   train(program, "two", with({"--max_data_loader_n_workers", "2"}));
   train(program, "recomputed", with({"--gradient_checkpointing"}));
+  train(program, "low", with({"--lowram"}));
   train(program, "disk", {"--max_train_steps", "3", "--cache_latents", "--network_dropout", "0"});
   CHECK(weights_of(program, "one") == weights_of(program, "two"));
   CHECK(weights_of(program, "one") == weights_of(program, "recomputed"));
+  CHECK(weights_of(program, "one") == weights_of(program, "low"));
   CHECK(weights_of(program, "one") == weights_of(program, "disk"));
   train(program, "other", with({"--max_data_loader_n_workers", "0", "--seed", "6"}));
   CHECK(weights_of(program, "one") != weights_of(program, "other"));

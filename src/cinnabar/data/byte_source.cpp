@@ -26,7 +26,16 @@ size_t read_at(int fd, uint64_t offset, std::span<uint8_t> out) {
   return done;
 }
 
+int64_t nanoseconds(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+
 }  // namespace
+
+FileStamp stamp_of(const struct stat& info) {
+  return {.size = static_cast<uint64_t>(info.st_size),
+          .written_ns = nanoseconds(info.st_mtim),
+          .changed_ns = nanoseconds(info.st_ctim),
+          .inode = static_cast<uint64_t>(info.st_ino)};
+}
 
 ByteSource::ByteSource(std::span<const uint8_t> bytes) : memory_(bytes), size_(bytes.size()) {}
 
@@ -44,6 +53,7 @@ ByteSource::ByteSource(const std::filesystem::path& path) {
     throw base::Error(base::ErrorCode::Io, path.string() + ": not a regular file; expected a picture");
   }
   size_ = static_cast<uint64_t>(status.st_size);
+  stamp_ = stamp_of(status);
 }
 
 ByteSource::~ByteSource() {

@@ -1,6 +1,8 @@
 // Bytes of a file or a buffer at any offset, for reading a few header fields without loading the rest.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -9,6 +11,17 @@
 #include <string>
 
 namespace cinnabar::data {
+
+// Tells whether a file is still the one that was read.
+struct FileStamp {
+  uint64_t size = 0;
+  int64_t written_ns = 0;  // as programs may set it
+  int64_t changed_ns = 0;  // of the file system: tells an edit that put the other one back
+  uint64_t inode = 0;      // tells a file that was moved to this name
+
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+FileStamp stamp_of(const struct stat& info);
 
 class ByteSource {
  public:
@@ -21,6 +34,8 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
 
   uint64_t size() const { return size_; }
+  // Of the file when it was opened.
+  const FileStamp& stamp() const { return stamp_; }
   // False when the source ends before `offset` + the size of `out`, or cannot be read.
   bool read(uint64_t offset, std::span<uint8_t> out);
   // `length` characters, or "" when they are not all there.
@@ -33,6 +48,7 @@ class ByteSource {
   std::span<const uint8_t> memory_;
   int fd_ = -1;
   uint64_t size_ = 0;
+  FileStamp stamp_{};
   // The last block read, since header fields lie close together.
   std::array<uint8_t, 4096> block_;
   uint64_t block_start_ = 0;

@@ -1,6 +1,7 @@
 #include "cinnabar/data/latent_cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <unordered_set>
@@ -167,7 +168,10 @@ void LatentCache::encode(const Dataset& dataset, Job& job, const LatentFill& fil
   const auto encoded = [&](const Encode& encoder, const at::Tensor& pixels) {
     return encoder(pixels).to(at::kCPU, at::kFloat).contiguous();
   };
+  const auto begin = std::chrono::steady_clock::now();
   const at::Tensor moments = encoded(fill.encode, at::stack(job.pixels));
+  encode_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  encoded_ += static_cast<int64_t>(job.items.size());
   for (size_t i = 0; i < job.items.size(); ++i) {
     const Sample& sample = dataset.samples[job.items[i].sample];
     at::Tensor one = moments[static_cast<int64_t>(i)].contiguous();

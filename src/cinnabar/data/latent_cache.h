@@ -52,6 +52,9 @@ class LatentCache {
   // [H, W] uint8 at the size of the bucket, not mirrored; undefined when the sample has no mask.
   at::Tensor mask(const Dataset& dataset, size_t sample) const;
   const std::vector<std::string>& problems() const { return store_.problems(); }
+  // Pictures that the autoencoder was asked for so far, mirrored ones counted apart, and the seconds it took for them.
+  int64_t encoded() const { return encoded_; }
+  double encode_s() const { return encode_s_; }
 
  private:
   struct Entry {
@@ -83,6 +86,8 @@ class LatentCache {
   std::unordered_map<std::string, Entry> entries_;  // by path, sizes and settings of the sample
   std::vector<Issue> faults_;
   NpzRule npz_;  // of the last fill
+  int64_t encoded_ = 0;
+  double encode_s_ = 0.0;
 };
 
 // Removes the samples that `cache` found faulty, with an Issue each.

@@ -74,6 +74,10 @@ std::string missing_jpeg_end(ByteSource& source) {
 
 std::string missing_end(const std::filesystem::path& path, PictureKind kind) {
   ByteSource source(path);
+  return missing_end(source, kind);
+}
+
+std::string missing_end(ByteSource& source, PictureKind kind) {
   switch (kind) {
     case PictureKind::Png:
       return missing_png_end(source);

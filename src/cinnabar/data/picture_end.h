@@ -12,5 +12,7 @@ namespace cinnabar::data {
 // the mark of the end behind the first scan; GIF: its last byte; WebP: its length. Other kinds have no mark of an end.
 // Reads a few bytes a chunk, and at most the last 64 KiB. Throws Error{Io}.
 std::string missing_end(const std::filesystem::path& path, PictureKind kind);
+// The same for a file that is open already.
+std::string missing_end(ByteSource& source, PictureKind kind);
 
 }  // namespace cinnabar::data

@@ -139,6 +139,10 @@ PictureInfo probe_picture(const std::filesystem::path& path, const PictureLimits
   return probe(source, path, limits);
 }
 
+PictureInfo probe_picture(ByteSource& source, const std::filesystem::path& path, const PictureLimits& limits) {
+  return probe(source, path, limits);
+}
+
 PictureInfo probe_picture(std::span<const uint8_t> bytes, const std::filesystem::path& path,
                           const PictureLimits& limits) {
   ByteSource source(bytes);

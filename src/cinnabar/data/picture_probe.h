@@ -12,6 +12,8 @@
 
 namespace cinnabar::data {
 
+class ByteSource;
+
 enum class PictureKind { Png, Jpeg, WebP, Bmp, Gif, Tiff, Avif };
 
 // "PNG", "JPEG", ...
@@ -36,6 +38,8 @@ struct PictureInfo {
 // Throws Error{Io} when the file cannot be read; Error{Data} with file and reason when it is empty, of no known kind,
 // broken in its header, or over the limits.
 PictureInfo probe_picture(const std::filesystem::path& path, const PictureLimits& limits = {});
+// The same for a file that is open already; `path` names it.
+PictureInfo probe_picture(ByteSource& source, const std::filesystem::path& path, const PictureLimits& limits = {});
 // The same for a file in memory. `path` serves messages and the check of the extension alone.
 PictureInfo probe_picture(std::span<const uint8_t> bytes, const std::filesystem::path& path,
                           const PictureLimits& limits = {});

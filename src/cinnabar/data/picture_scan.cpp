@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/path_kind.h"
+#include "cinnabar/data/face_crop.h"
 #include "cinnabar/data/folder_dataset.h"
 #include "cinnabar/data/picture_end.h"
 #include "cinnabar/data/picture_probe.h"
@@ -108,6 +110,29 @@ bool read_caption_into(const FoundFile& found, const SubsetOptions& subset, Samp
   return true;
 }
 
+// What has the name of a caption file and is none, such as a FIFO.
+void report_odd_captions(const fs::path& picture, const std::vector<std::string>& extensions, PictureFinding& finding) {
+  for (const std::string& extension : extensions) {
+    for (const fs::path& candidate : caption_candidates(picture, extension)) {
+      const std::string kind = base::kind_of(candidate);
+      if (kind.empty()) continue;
+      finding.issues.push_back({Severity::Warning, candidate, "this is " + kind + ", which is no caption file",
+                                "not read", Treatment::Used, "odd_caption"});
+    }
+  }
+}
+
+void report_face(const Sample& sample, const SubsetOptions& subset, PictureFinding& finding) {
+  if (!subset.face_crop_aug_range) return;
+  const std::optional<Face> face = face_from_name(sample.path);
+  if (!face || (face->centre_x <= sample.size.width && face->centre_y <= sample.size.height)) return;
+  finding.issues.push_back(
+      {Severity::Warning, sample.path,
+       "the face that its name gives, around " + std::to_string(face->centre_x) + ", " +
+           std::to_string(face->centre_y) + ", lies outside its " + to_string(sample.size) + " pixels",
+       "cut at the border; give the places in pixels of this picture", Treatment::Used, "face_outside"});
+}
+
 // False: the picture is left out for its caption.
 bool find_caption(const SubsetOptions& subset, const SubsetPlace& place, Sample& sample, PictureFinding& finding,
                   Knowledge& known) {
@@ -119,6 +144,7 @@ bool find_caption(const SubsetOptions& subset, const SubsetPlace& place, Sample&
   const FoundFile file = caption_file(sample.path, extensions, has_face_names, place);
   if (file.path.empty()) {
     finding.has_no_caption = true;
+    report_odd_captions(sample.path, extensions, finding);
     finding.other_caption = caption_file(sample.path, {".txt", ".caption"}, true, place).path;
   } else {
     if (!read_caption_into(file, subset, sample, finding, known)) return false;
@@ -172,8 +198,8 @@ void add_notes(const fs::path& path, const PictureInfo& info, PictureFinding& fi
 Knowledge knowledge_of(const fs::path& path, const SubsetPlace& place) {
   Knowledge known;
   struct stat info{};
-  const bool is_indexed = place.index != nullptr && ::stat(path.c_str(), &info) == 0;
-  if (is_indexed) {
+  // An empty index is not asked: opening the file tells its stamp as well.
+  if (place.index && place.index->size() > 0 && ::stat(path.c_str(), &info) == 0) {
     known.entry.stamp = stamp_of(info);
     known.earlier = place.index->find(path, known.entry.stamp);
   }
@@ -181,9 +207,11 @@ Knowledge knowledge_of(const fs::path& path, const SubsetPlace& place) {
     known.entry.facts = known.earlier->facts;
     return known;
   }
-  known.entry.facts.info = probe_picture(path);
-  known.entry.facts.missing_end = missing_end(path, known.entry.facts.info.kind);
-  known.is_new = is_indexed;
+  ByteSource source(path);
+  known.entry.stamp = source.stamp();
+  known.entry.facts.info = probe_picture(source, path);
+  known.entry.facts.missing_end = missing_end(source, known.entry.facts.info.kind);
+  known.is_new = true;
   return known;
 }
 
@@ -205,6 +233,7 @@ PictureFinding scan_picture(const fs::path& path, const SubsetOptions& subset, c
     if (known.is_new && place.index) place.index->add(path, known.entry);
     if (!is_used) return finding;
     add_notes(path, info, finding);
+    report_face(sample, subset, finding);
     if (const double factor = enlargement(sample); factor > kLargestEnlargement) {
       finding.issues.push_back(
           {Severity::Warning, path,

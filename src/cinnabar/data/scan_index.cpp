@@ -130,16 +130,7 @@ IndexEntry entry_of(std::string_view record) {
   return entry;
 }
 
-int64_t nanoseconds(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
-
 }  // namespace
-
-FileStamp stamp_of(const struct stat& info) {
-  return {.size = static_cast<uint64_t>(info.st_size),
-          .written_ns = nanoseconds(info.st_mtim),
-          .changed_ns = nanoseconds(info.st_ctim),
-          .inode = static_cast<uint64_t>(info.st_ino)};
-}
 
 ScanIndex::ScanIndex(fs::path file, fs::path folder, int64_t now_ns)
     : file_(std::move(file)), prefix_((std::move(folder) / "").native()), now_ns_(now_ns) {

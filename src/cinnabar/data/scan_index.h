@@ -1,8 +1,6 @@
 // What earlier scans found in the pictures and captions of one folder, so that a later one only looks at what changed.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
@@ -11,20 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cinnabar/data/byte_source.h"
 #include "cinnabar/data/picture_probe.h"
 
 namespace cinnabar::data {
-
-// Tells whether a file is still the one that was read.
-struct FileStamp {
-  uint64_t size = 0;
-  int64_t written_ns = 0;  // as programs may set it
-  int64_t changed_ns = 0;  // of the file system: tells an edit that put the other one back
-  uint64_t inode = 0;      // tells a file that was moved to this name
-
-  friend bool operator==(const FileStamp&, const FileStamp&) = default;
-};
-FileStamp stamp_of(const struct stat& info);
 
 // A picture by its header and its end.
 struct PictureFacts {

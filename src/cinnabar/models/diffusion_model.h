@@ -1,6 +1,7 @@
 // The one seam for architectures: what training and sampling may ask of a loaded model, whatever its family.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,9 +107,16 @@ class DiffusionModel {
 
   // Text encoders first, then the denoiser: the order of learning-rate groups and of metadata.
   virtual std::vector<ModelPart> parts() = 0;
-  // In file order: text encoders first, then the denoiser, each in module order.
+  // The same modules, for settings that need no weights: a part that waits for its first use (LoadOptions::is_lazy) is
+  // not read for it.
+  virtual void each_part(const std::function<void(nn::Module&)>& visit) {
+    for (const ModelPart& part : parts()) visit(*part.module);
+  }
+  // In file order: text encoders first, then the denoiser, each in module order. Text encoders that wait for their
+  // first use are not read for it: whoever looks at their weights calls parts() before.
   virtual std::vector<AdapterTarget> adapter_targets() = 0;
-  // Frees the VAE (or a part by its name) once its results are cached. Using it afterwards is Error{Internal}.
+  // Frees the VAE (or a part by its name; "text": all text encoders) once its results are cached. Using it afterwards
+  // is Error{Internal}.
   virtual void release(const std::string& part) = 0;
   virtual nn::Module& vae() = 0;
   // The autoencoder with its file prefix; none once it is released.

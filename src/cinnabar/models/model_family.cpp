@@ -11,11 +11,13 @@ base::Registry<ModelFamily>& model_families() {
 }
 
 std::unique_ptr<DiffusionModel> load_model(const std::string& path, const LoadOptions& options) {
-  const std::unique_ptr<formats::Checkpoint> checkpoint = formats::Checkpoint::open(path);
+  const std::shared_ptr<const formats::Checkpoint> checkpoint = formats::Checkpoint::open(path);
+  LoadOptions with_source = options;
+  with_source.source = checkpoint;
   std::string looked_for;
   for (const std::string& name : model_families().names()) {
     const ModelFamily& family = model_families().at(name);
-    if (family.recognises(*checkpoint)) return family.load(*checkpoint, options);
+    if (family.recognises(*checkpoint)) return family.load(*checkpoint, with_source);
     looked_for += "\n  " + name + ": " + family.help;
   }
   if (const std::string other = describe_other_file(*checkpoint); !other.empty()) {

@@ -20,6 +20,13 @@ struct LoadOptions {
   std::string vae_path{};                    // a separate autoencoder, or empty
   // SDXL: the projection of pooled states in single files is used as sd-scripts does, not as open_clip stores it.
   bool has_sdscripts_projection = false;
+  // Parts are checked at once, but read from the file when they are first used: what is never used (an autoencoder
+  // whose results are cached) is never read, and what is released leaves its memory to the part that is used next.
+  bool is_lazy = false;
+  // The denoiser's frozen weights keep the file's type where that is narrower: less memory, slower.
+  bool keeps_file_types = false;
+  // The file that is loaded; set by load_model. Weights may be read from its mapping as long as the model lives.
+  std::shared_ptr<const formats::Checkpoint> source{};
 };
 
 struct InitOptions {

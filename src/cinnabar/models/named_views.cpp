@@ -3,9 +3,14 @@
 #include <set>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/mapped_pages.h"
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/nn/cpu_kernels.h"
+#include "cinnabar/nn/layer.h"
 #include "cinnabar/tensor/convert.h"
+#include "cinnabar/tensor/dtype.h"
 #include "cinnabar/tensor/finite_file.h"
+#include "cinnabar/tensor/weight_memory.h"
 
 namespace cinnabar::models {
 
@@ -67,6 +72,42 @@ Names compare_names(const NamedViews& views, std::span<const LoadTarget> targets
   return names;
 }
 
+// One parameter and what goes into it.
+struct Filling {
+  at::Tensor* value = nullptr;
+  formats::TensorView view;
+  at::ScalarType dtype = at::kFloat;
+  at::MemoryFormat format = at::MemoryFormat::Contiguous;
+};
+
+// Convolutions on the CPU compute with their weights channels last (frozen_layer.h); brought there when they are first
+// used, they would be in memory twice.
+std::set<const at::Tensor*> turned_weights(nn::Module& module, const LoadTarget& target, const FillOptions& options) {
+  std::set<const at::Tensor*> turned;
+  if (!options.device.is_cpu() || target.dtype != at::kFloat || nn::cpu_kernels() == nullptr) return turned;
+  module.each_layer("", [&](const std::string&, nn::Layer& layer) {
+    if (layer.shape().is_convolution && layer.shape().kernel > 1) turned.insert(&layer.weight);
+  });
+  return turned;
+}
+
+// Those that may stay in the file's type.
+std::set<const at::Tensor*> kept_weights(nn::Module& module, const FillOptions& options) {
+  std::set<const at::Tensor*> kept;
+  if (!options.keeps_file_types) return kept;
+  module.each_layer("", [&](const std::string&, nn::Layer& layer) { kept.insert(&layer.weight); });
+  const at::Tensor* first = nullptr;
+  module.each_parameter("", [&](const std::string&, at::Tensor& value) { first = first == nullptr ? &value : first; });
+  kept.erase(first);
+  return kept;
+}
+
+// Whether the file's own bytes serve as they are.
+bool is_shared(const Filling& filling, const FillOptions& options) {
+  return options.source && options.device.is_cpu() && filling.format == at::MemoryFormat::Contiguous &&
+         tensor::scalar_type(filling.view.dtype) == filling.dtype && base::allow_private_writes(filling.view.bytes);
+}
+
 }  // namespace
 
 NamedViews views_below(const formats::Checkpoint& checkpoint, const std::string& prefix) {
@@ -104,8 +145,8 @@ int64_t count_indices(const NamedViews& views, const std::string& prefix) {
   return count;
 }
 
-void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, at::Device device,
-                  const std::string& file, const std::function<bool(const std::string&)>& is_ignored) {
+void check_targets(const NamedViews& views, std::span<const LoadTarget> targets, const std::string& file,
+                   const std::function<bool(const std::string&)>& is_ignored) {
   Problems problems;
   const Names names = compare_names(views, targets, is_ignored);
   for (const LoadTarget& target : targets) {
@@ -125,13 +166,45 @@ void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, 
   }
   for (const std::string& name : names.surplus) problems.add("unknown: " + name);
   problems.report(file);
+}
 
-  for (const LoadTarget& target : targets) {
-    target.module->each_parameter("", [&](const std::string& name, at::Tensor& value) {
-      const at::IntArrayRef shape = value.sizes();
-      value = tensor::copy(views.at(target.prefix + name), target.dtype, device).view(shape);
-    });
+void fill_target(const NamedViews& views, const LoadTarget& target, const FillOptions& options) {
+  const std::set<const at::Tensor*> kept = kept_weights(*target.module, options);
+  const std::set<const at::Tensor*> turned = turned_weights(*target.module, target, options);
+  std::vector<Filling> converted;
+  uint64_t bytes = 0;
+  target.module->each_parameter("", [&](const std::string& name, at::Tensor& value) {
+    Filling filling{&value, views.at(target.prefix + name), target.dtype};
+    const at::ScalarType file_type = tensor::scalar_type(filling.view.dtype);
+    if (kept.contains(&value) && c10::elementSize(file_type) < c10::elementSize(filling.dtype))
+      filling.dtype = file_type;
+    if (turned.contains(&value)) filling.format = at::MemoryFormat::ChannelsLast;
+    if (is_shared(filling, options)) {
+      value = tensor::share(filling.view, options.source).view(value.sizes());
+      return;
+    }
+    bytes += tensor::WeightMemory::taken_by(static_cast<uint64_t>(value.numel()) * c10::elementSize(filling.dtype));
+    converted.push_back(filling);
+  });
+  const bool is_on_cpu = options.device.is_cpu();
+  tensor::WeightMemory memory(is_on_cpu ? bytes : 0);
+  for (const Filling& filling : converted) {
+    const std::vector<int64_t> shape = filling.value->sizes().vec();
+    if (is_on_cpu) {
+      at::Tensor place = memory.take(filling.view.shape, filling.dtype, filling.format);
+      tensor::copy_into(filling.view, place);
+      *filling.value = place.view(shape);
+    } else {
+      *filling.value = tensor::copy(filling.view, filling.dtype, options.device).view(shape);
+    }
+    if (options.source) base::drop_pages(filling.view.bytes);
   }
+}
+
+void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, at::Device device,
+                  const std::string& file, const std::function<bool(const std::string&)>& is_ignored) {
+  check_targets(views, targets, file, is_ignored);
+  for (const LoadTarget& target : targets) fill_target(views, target, {.device = device});
 }
 
 }  // namespace cinnabar::models

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,5 +39,22 @@ struct LoadTarget {
 // says otherwise. All problems go into one Error{Format}, up to 10 listed.
 void load_targets(const NamedViews& views, std::span<const LoadTarget> targets, at::Device device,
                   const std::string& file, const std::function<bool(const std::string&)>& is_ignored);
+
+// The two steps of load_targets. Names, shapes and types first:
+void check_targets(const NamedViews& views, std::span<const LoadTarget> targets, const std::string& file,
+                   const std::function<bool(const std::string&)>& is_ignored);
+
+struct FillOptions {
+  at::Device device = at::kCPU;
+  // Owner of the views' bytes. With it, weights that stay on the CPU in the file's type and order are read from the
+  // file's mapping without a copy (writing to them changes a private copy), and the pages of what is converted leave
+  // the memory one by one. Null: everything is copied.
+  std::shared_ptr<const formats::Checkpoint> source{};
+  // Weights of linear and convolution layers keep the file's type where that is narrower: layers widen them when they
+  // compute. The part's first parameter does not, since it tells the type that the part computes in.
+  bool keeps_file_types = false;
+};
+// Then the values of one target that was checked.
+void fill_target(const NamedViews& views, const LoadTarget& target, const FillOptions& options);
 
 }  // namespace cinnabar::models

@@ -48,6 +48,16 @@ at::Tensor copy(const formats::TensorView& view, at::ScalarType dtype, at::Devic
   return borrowed.to(dtype, /*non_blocking=*/false, /*copy=*/dtype == file_type && device.is_cpu()).to(device);
 }
 
+void copy_into(const formats::TensorView& view, at::Tensor& place) {
+  if (view.bytes.empty()) return;
+  if (!is_aligned(view)) {
+    place.copy_(copy(view));
+    return;
+  }
+  check_size(view);
+  place.copy_(at::from_blob(mutable_bytes(view), view.shape, at::TensorOptions().dtype(scalar_type(view.dtype))));
+}
+
 at::Tensor share(const formats::TensorView& view, std::shared_ptr<const void> owner) {
   if (view.bytes.empty() || !is_aligned(view)) return copy(view);
   check_size(view);

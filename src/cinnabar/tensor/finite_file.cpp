@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/mapped_pages.h"
 
 namespace cinnabar::tensor {
 
@@ -52,15 +53,18 @@ bool is_finite(const formats::TensorView& view) {
   }
 }
 
-void check_finite_file(const formats::Checkpoint& file, bool is_allowed, base::EventSink& events) {
+bool check_finite_file(const formats::Checkpoint& file, bool is_allowed, base::EventSink& events) {
   std::vector<const std::pair<const std::string, formats::TensorView>*> tensors;
   for (const auto& entry : file.tensors()) {
     if (is_floating(entry.second.dtype)) tensors.push_back(&entry);
   }
   std::vector<char> is_bad(tensors.size(), 0);
   at::parallel_for(0, static_cast<int64_t>(tensors.size()), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       is_bad[i] = is_finite(tensors[i]->second) ? 0 : 1;
+      // A look at the file must not be the run's peak of memory.
+      base::drop_pages(tensors[i]->second.bytes);
+    }
   });
   file.check();
   size_t count = 0;
@@ -70,7 +74,7 @@ void check_finite_file(const formats::Checkpoint& file, bool is_allowed, base::E
     if (count < kNamed) names += (count == 0 ? "" : ", ") + tensors[i]->first;
     ++count;
   }
-  if (count == 0) return;
+  if (count == 0) return true;
   if (count > kNamed) names += " and " + std::to_string(count - kNamed) + " more";
   const std::string found = file.path().string() + ": " + std::to_string(count) +
                             (count == 1 ? " tensor holds" : " tensors hold") + " NaN or infinite values (" + names +
@@ -80,6 +84,7 @@ void check_finite_file(const formats::Checkpoint& file, bool is_allowed, base::E
                       found + ": use another copy, or --allow_nonfinite to go on with it nevertheless");
   }
   events.warning(found + "; it is used because of allow_nonfinite");
+  return false;
 }
 
 }  // namespace cinnabar::tensor

@@ -11,7 +11,8 @@ bool is_floating(formats::Dtype dtype);
 bool is_finite(const formats::TensorView& view);
 
 // Looks at every floating tensor of the file, on all threads. NaN or infinite values are Error{Format} that names the
-// file, the first tensors and how many there are; with `is_allowed` (option allow_nonfinite) a warning instead.
-void check_finite_file(const formats::Checkpoint& file, bool is_allowed, base::EventSink& events);
+// file, the first tensors and how many there are; with `is_allowed` (option allow_nonfinite) a warning instead, and
+// false.
+bool check_finite_file(const formats::Checkpoint& file, bool is_allowed, base::EventSink& events);
 
 }  // namespace cinnabar::tensor

@@ -7,6 +7,7 @@
 #include "cinnabar/base/events.h"
 #include "cinnabar/models/diffusion_model.h"
 #include "cinnabar/schema/values.h"
+#include "cinnabar/train/model_files.h"
 
 namespace cinnabar::train {
 
@@ -17,12 +18,25 @@ struct LoadedModel {
   at::Device device = at::kCPU;
   at::ScalarType dtype = at::kFloat;
   bool is_vae_float = true;
+  ModelFiles files{};
   std::string merged{};  // names what base_weights added to the weights: part of the keys of text caches
 };
 
+// Whether lowram acts: it is about the memory of the host, where models do not lie on other devices.
+bool is_low_memory(const schema::Values& values, at::Device device);
+
 // Reads pretrained_model_name_or_path ("embedded" for the program's own), vae, v_parameterization, mixed_precision,
-// no_half_vae and device. All parts are frozen.
+// no_half_vae, lowram and device. All parts are frozen, and read when they are first used.
 LoadedModel load_run_model(const schema::Values& values, base::EventSink& events);
+
+struct WeightBytes {
+  int64_t all = 0;     // of parts on the CPU that are loaded
+  int64_t mapped = 0;  // of these, read from a mapped file
+};
+WeightBytes weight_bytes(const LoadedModel& base);
+
+// When weights are read from a mapped file: throws Error{Io} when the file was changed since (ModelFiles::check).
+void check_mapped_files(const LoadedModel& base);
 
 // "" for float32, else "+bf16" or "+fp16": part of the keys of caches.
 std::string precision_suffix(at::ScalarType dtype);

@@ -7,12 +7,15 @@ namespace cinnabar::train {
 
 std::unique_ptr<adapters::AdapterSet> attach_network(const schema::Values& values, LoadedModel& base, uint64_t seed,
                                                      base::EventSink& events) {
+  // Adapters may look at the weights that they attach to; without adapters on them, text encoders can wait.
+  if (!values.flag("network_train_unet_only") || !values.texts("base_weights").empty()) (void)base.model->parts();
   merge_base_weights(values, base, events);
   auto set = make_network(values, base, seed, events);
-  for (const models::ModelPart& part : base.model->parts()) {
-    part.module->train(true);
-    part.module->set_checkpointing(values.flag("gradient_checkpointing"));
-  }
+  const bool has_checkpoints = values.flag("gradient_checkpointing") || is_low_memory(values, base.device);
+  base.model->each_part([&](nn::Module& part) {
+    part.train(true);
+    part.set_checkpointing(has_checkpoints);
+  });
   return set;
 }
 

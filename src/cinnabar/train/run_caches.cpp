@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/resources.h"
@@ -168,6 +169,16 @@ std::unique_ptr<TextStates> cached_text(const CacheRequest& request, bool is_tra
     if (one.caption == one.sample->caption) write_text_npz(*one.sample, of_one(*text, one.caption));
   }
   return text;
+}
+
+void release_text_encoders(const CacheRequest& request) {
+  if (!request.values.flag("network_train_unet_only") || request.stop.load()) return;
+  for (const data::Dataset& dataset : request.datasets) {
+    for (const data::SubsetOptions& subset : dataset.options.subsets) {
+      if (!data::varying_caption_options(subset.caption).empty()) return;
+    }
+  }
+  request.base.model->release("text");
 }
 
 }  // namespace cinnabar::train

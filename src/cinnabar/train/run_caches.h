@@ -35,4 +35,8 @@ void leave_out_faulty(std::vector<data::Dataset>& datasets, std::vector<data::Da
 // With a frozen text encoder (`is_trained` false) and captions that do not vary, everything is encoded here.
 std::unique_ptr<TextStates> cached_text(const CacheRequest& request, bool is_trained);
 
+// Frees the text encoders when nothing will ask them any more: only the U-Net is trained, and no caption of
+// `request.datasets` varies, so that cached_text has them all.
+void release_text_encoders(const CacheRequest& request);
+
 }  // namespace cinnabar::train

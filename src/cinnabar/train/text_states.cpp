@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "cinnabar/base/sha256.h"
 #include "cinnabar/tensor/convert.h"
@@ -91,7 +92,7 @@ models::Conditioning TextStates::of(const std::vector<std::string>& captions) {
       missing.push_back(caption);
     }
   }
-  if (store_.size() + missing.size() > options_.most_kept) {
+  if (!missing.empty() && store_.size() + missing.size() > options_.most_kept) {
     const at::NoGradGuard no_grad;
     if (!options_.is_exact || captions.size() == 1)
       return model_.encode_text(model_.tokenize(captions, options_.text), options_.text);

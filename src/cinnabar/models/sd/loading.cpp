@@ -18,6 +18,17 @@ SideSettings vae_settings(const formats::Checkpoint& checkpoint) {
           checkpoint.path().string()};
 }
 
+// The target's own part of the views is kept, since it may be filled when the rest is gone.
+std::function<void()> filling(const NamedViews& views, const LoadTarget& target, const FillOptions& options) {
+  NamedViews own;
+  for (auto it = views.lower_bound(target.prefix); it != views.end() && it->first.starts_with(target.prefix); ++it)
+    own.insert(*it);
+  return [own = std::move(own), target, options] {
+    fill_target(own, target, options);
+    if (options.source) options.source->check();
+  };
+}
+
 }  // namespace
 
 VaeSource::VaeSource(const formats::Checkpoint& checkpoint, const NamedViews& views, const LoadOptions& options)
@@ -44,10 +55,41 @@ std::optional<double> VaeSource::scaling_factor() const {
   return factor;
 }
 
-void VaeSource::load(nn::AutoencoderKl& vae, const LoadOptions& options) const {
-  const std::vector<LoadTarget> targets{{.module = &vae, .prefix = kVaePrefix, .dtype = options.vae_dtype}};
-  load_targets(views_, targets, options.device, file_, is_ignored);
-  if (other_) other_->check();
+void VaeSource::check(nn::AutoencoderKl& vae) const {
+  check_targets(views_, std::vector<LoadTarget>{{.module = &vae, .prefix = kVaePrefix}}, file_, is_ignored);
+}
+
+std::function<void()> VaeSource::fill(nn::AutoencoderKl& vae, const LoadOptions& options) const {
+  const LoadTarget target{.module = &vae, .prefix = kVaePrefix, .dtype = options.vae_dtype};
+  return filling(views_, target, {.device = options.device, .source = other_ ? other_ : options.source});
+}
+
+PartFills check_parts(const formats::Checkpoint& checkpoint, const NamedViews& views,
+                      const std::vector<PartTarget>& targets, const LoadOptions& options) {
+  std::vector<LoadTarget> all;
+  for (const PartTarget& target : targets) all.push_back(target.target);
+  check_targets(views, all, checkpoint.path().string(), is_ignored);
+  PartFills fills;
+  for (const PartTarget& target : targets) {
+    const bool is_denoiser = target.part == "unet";
+    fills.emplace_back(target.part, filling(views, target.target,
+                                            {.device = options.device,
+                                             .source = options.source,
+                                             .keeps_file_types = is_denoiser && options.keeps_file_types}));
+  }
+  return fills;
+}
+
+void fill_parts(UNetModel& model, PartFills fills, const LoadOptions& options) {
+  // Without the file's owner the views end with the call of load.
+  const bool is_lazy = options.is_lazy && options.source != nullptr;
+  for (auto& [part, fill] : fills) {
+    if (is_lazy) {
+      model.fill_later(part, std::move(fill));
+    } else {
+      fill();
+    }
+  }
 }
 
 void check_fit(const nn::UNetConfig& unet, const nn::AutoencoderConfig& vae, int64_t text_width,

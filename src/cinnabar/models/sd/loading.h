@@ -1,12 +1,16 @@
 // Steps of loading that the Stable Diffusion families share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/models/sd/config.h"
+#include "cinnabar/models/sd/unet_model.h"
 
 namespace cinnabar::models::sd {
 
@@ -18,15 +22,31 @@ class VaeSource {
 
   nn::AutoencoderConfig config() const;
   std::optional<double> scaling_factor() const;
-  void load(nn::AutoencoderKl& vae, const LoadOptions& options) const;
+  void check(nn::AutoencoderKl& vae) const;
+  // What reads its weights; valid as long as the module and, without LoadOptions::source, the checkpoint live.
+  std::function<void()> fill(nn::AutoencoderKl& vae, const LoadOptions& options) const;
 
  private:
-  std::unique_ptr<formats::Checkpoint> other_;
+  std::shared_ptr<const formats::Checkpoint> other_;
   NamedViews other_views_;
   const NamedViews& views_;
   SideSettings settings_;
   std::string file_;
 };
+
+// A text encoder or the U-Net, under the name of its part.
+struct PartTarget {
+  std::string part;
+  LoadTarget target{};
+};
+
+// What fills each part, the autoencoder as "vae". All are checked here.
+using PartFills = std::vector<std::pair<std::string, std::function<void()>>>;
+PartFills check_parts(const formats::Checkpoint& checkpoint, const NamedViews& views,
+                      const std::vector<PartTarget>& targets, const LoadOptions& options);
+
+// Fills the parts, or leaves them to their first use (LoadOptions::is_lazy).
+void fill_parts(UNetModel& model, PartFills fills, const LoadOptions& options);
 
 // Throws Error{Format} when parts do not belong together. `text_width` of all text encoders' states together.
 void check_fit(const nn::UNetConfig& unet, const nn::AutoencoderConfig& vae, int64_t text_width,

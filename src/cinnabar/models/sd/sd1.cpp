@@ -55,12 +55,17 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
   if (info.objective == Objective::Velocity) info.base_model_version += "_v";  // as sd-scripts names such files
 
   SdParts parts = make_parts(config);
-  const std::vector<LoadTarget> targets{{.module = parts.text.get(), .prefix = kTextPrefix, .dtype = options.dtype},
-                                        {.module = parts.unet.get(), .prefix = kUNetPrefix, .dtype = options.dtype}};
-  load_targets(views, targets, options.device, file, is_ignored);
-  vae.load(*parts.vae, options);
+  PartFills fills =
+      check_parts(checkpoint, views,
+                  {{"text_encoder", {.module = parts.text.get(), .prefix = kTextPrefix, .dtype = options.dtype}},
+                   {"unet", {.module = parts.unet.get(), .prefix = kUNetPrefix, .dtype = options.dtype}}},
+                  options);
+  vae.check(*parts.vae);
+  fills.emplace_back("vae", vae.fill(*parts.vae, options));
+  auto model = std::make_unique<SdModel>(std::move(info), std::move(parts), text_of(config.end_token));
+  fill_parts(*model, std::move(fills), options);
   checkpoint.check();
-  return std::make_unique<SdModel>(std::move(info), std::move(parts), text_of(config.end_token));
+  return model;
 }
 
 std::unique_ptr<DiffusionModel> create(const InitOptions& options) {

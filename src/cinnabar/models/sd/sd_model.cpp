@@ -69,11 +69,17 @@ at::Tensor SdModel::predict(const at::Tensor& noisy, const at::Tensor& timesteps
 std::vector<ModelPart> SdModel::parts() {
   std::vector<ModelPart> result;
   if (text_) {
+    need("text_encoder");
     result.push_back(
         {.name = "text_encoder", .adapter_prefix = "lora_te", .module = text_.get(), .file_prefix = how_.file_prefix});
   }
   add_unet_part(result);
   return result;
+}
+
+void SdModel::each_part(const std::function<void(nn::Module&)>& visit) {
+  if (text_) visit(*text_);
+  UNetModel::each_part(visit);
 }
 
 std::vector<AdapterTarget> SdModel::adapter_targets() {
@@ -91,7 +97,7 @@ void SdModel::to_file_layout(NamedTensors& tensors) const {
 }
 
 bool SdModel::release_text(const std::string& part) {
-  if (part != "text_encoder") return false;
+  if (part != "text_encoder" && part != "text") return false;
   text_.reset();
   return true;
 }
@@ -103,6 +109,7 @@ const nn::ClipText& SdModel::text() const {
 
 nn::ClipText& SdModel::text_encoder() {
   require_part(text_.get(), "text encoder");
+  need("text_encoder");
   return *text_;
 }
 

@@ -36,6 +36,7 @@ class SdModel : public UNetModel {
   Conditioning encode_text(const Tokens& tokens, const TextOptions& options) override;
   at::Tensor predict(const at::Tensor& noisy, const at::Tensor& timesteps, const Conditioning& conditioning) override;
   std::vector<ModelPart> parts() override;
+  void each_part(const std::function<void(nn::Module&)>& visit) override;
   std::vector<AdapterTarget> adapter_targets() override;
   void to_file_layout(NamedTensors& tensors) const override;
 

@@ -34,14 +34,29 @@ UNetModel::UNetModel(ModelInfo info, std::unique_ptr<nn::UNet> unet, std::unique
   vae_->requires_grad(false);
 }
 
+void UNetModel::fill_later(const std::string& part, std::function<void()> fill) { waiting_[part] = std::move(fill); }
+
+void UNetModel::need(const std::string& part) {
+  const auto found = waiting_.find(part);
+  if (found == waiting_.end()) return;
+  found->second();  // when it throws, the part goes on waiting
+  waiting_.erase(found);
+}
+
 at::Tensor UNetModel::encode_moments(const at::Tensor& pixels) {
   require_part(vae_.get(), "autoencoder");
+  need("vae");
   return vae_->encode(moved_to(pixels, *vae_));
 }
 
 at::Tensor UNetModel::decode(const at::Tensor& latents) {
   require_part(vae_.get(), "autoencoder");
+  need("vae");
   return vae_->decode(moved_to(latents, *vae_));
+}
+
+void UNetModel::each_part(const std::function<void(nn::Module&)>& visit) {
+  if (unet_ != nullptr) visit(*unet_);
 }
 
 void UNetModel::release(const std::string& part) {
@@ -52,25 +67,36 @@ void UNetModel::release(const std::string& part) {
   } else if (!release_text(part)) {
     throw base::Error(base::ErrorCode::Internal, "no part \"" + part + "\" to release: a text encoder, unet or vae");
   }
+  std::erase_if(waiting_, [&](const auto& one) {
+    return one.first == part || (part == "text" && one.first.starts_with("text_encoder"));
+  });
 }
 
 nn::Module& UNetModel::vae() {
   require_part(vae_.get(), "autoencoder");
+  need("vae");
   return *vae_;
 }
 
 std::optional<ModelPart> UNetModel::vae_part() {
   if (vae_ == nullptr) return std::nullopt;
+  need("vae");
   return ModelPart{.name = "vae", .adapter_prefix = {}, .module = vae_.get(), .file_prefix = kVaePrefix};
+}
+
+nn::UNet* UNetModel::maybe_unet() {
+  if (unet_ != nullptr) need("unet");
+  return unet_.get();
 }
 
 nn::UNet& UNetModel::unet() {
   require_part(unet_.get(), "U-Net");
+  need("unet");
   return *unet_;
 }
 
 void UNetModel::add_unet_part(std::vector<ModelPart>& parts) {
-  if (unet_ == nullptr) return;
+  if (maybe_unet() == nullptr) return;
   parts.push_back({.name = "unet", .adapter_prefix = "lora_unet", .module = unet_.get(), .file_prefix = kUNetPrefix});
 }
 

@@ -120,15 +120,24 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
                   .text2 = std::make_unique<PooledClipText>(config.text2, rows, columns, is_turned),
                   .unet = std::make_unique<nn::UNet>(config.unet),
                   .vae = std::make_unique<nn::AutoencoderKl>(config.vae)};
-  const std::vector<LoadTarget> targets{
-      {.module = parts.text1.get(), .prefix = kText1Prefix, .dtype = options.dtype},
-      {.module = parts.text2.get(), .prefix = kText2Prefix, .dtype = options.dtype},
-      {.module = parts.unet.get(), .prefix = sd::kUNetPrefix, .dtype = options.dtype}};
-  load_targets(source.views, targets, options.device, file, sd::is_ignored);
-  if (source.is_linear_projection) parts.text2->transpose_projection();
-  vae.load(*parts.vae, options);
+  sd::PartFills fills = sd::check_parts(
+      checkpoint, source.views,
+      {{"text_encoder", {.module = parts.text1.get(), .prefix = kText1Prefix, .dtype = options.dtype}},
+       {"text_encoder_2", {.module = parts.text2.get(), .prefix = kText2Prefix, .dtype = options.dtype}},
+       {"unet", {.module = parts.unet.get(), .prefix = sd::kUNetPrefix, .dtype = options.dtype}}},
+      options);
+  if (source.is_linear_projection) {
+    fills[1].second = [fill = std::move(fills[1].second), text2 = parts.text2.get()] {
+      fill();
+      text2->transpose_projection();
+    };
+  }
+  vae.check(*parts.vae);
+  fills.emplace_back("vae", vae.fill(*parts.vae, options));
+  auto model = std::make_unique<SdxlModel>(std::move(info), std::move(parts), config);
+  sd::fill_parts(*model, std::move(fills), options);
   checkpoint.check();
-  return std::make_unique<SdxlModel>(std::move(info), std::move(parts), config);
+  return model;
 }
 
 std::unique_ptr<DiffusionModel> create(const InitOptions& options) {

@@ -95,15 +95,23 @@ at::Tensor SdxlModel::predict(const at::Tensor& noisy, const at::Tensor& timeste
 std::vector<ModelPart> SdxlModel::parts() {
   std::vector<ModelPart> result;
   if (text1_) {
+    need("text_encoder");
     result.push_back(
         {.name = "text_encoder", .adapter_prefix = "lora_te1", .module = text1_.get(), .file_prefix = kText1Prefix});
   }
   if (text2_) {
+    need("text_encoder_2");
     result.push_back(
         {.name = "text_encoder_2", .adapter_prefix = "lora_te2", .module = text2_.get(), .file_prefix = kText2Prefix});
   }
   add_unet_part(result);
   return result;
+}
+
+void SdxlModel::each_part(const std::function<void(nn::Module&)>& visit) {
+  if (text1_) visit(*text1_);
+  if (text2_) visit(*text2_);
+  UNetModel::each_part(visit);
 }
 
 std::vector<AdapterTarget> SdxlModel::adapter_targets() {
@@ -118,7 +126,10 @@ std::vector<AdapterTarget> SdxlModel::adapter_targets() {
 void SdxlModel::to_file_layout(NamedTensors& tensors) const { sd::to_open_clip(tensors, kText2Prefix); }
 
 bool SdxlModel::release_text(const std::string& part) {
-  if (part == "text_encoder") {
+  if (part == "text") {
+    text1_.reset();
+    text2_.reset();
+  } else if (part == "text_encoder") {
     text1_.reset();
   } else if (part == "text_encoder_2") {
     text2_.reset();
@@ -130,11 +141,13 @@ bool SdxlModel::release_text(const std::string& part) {
 
 nn::ClipText& SdxlModel::text_encoder1() {
   sd::require_part(text1_.get(), "first text encoder");
+  need("text_encoder");
   return *text1_;
 }
 
 PooledClipText& SdxlModel::text_encoder2() {
   sd::require_part(text2_.get(), "second text encoder");
+  need("text_encoder_2");
   return *text2_;
 }
 

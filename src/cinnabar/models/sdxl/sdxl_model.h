@@ -35,6 +35,7 @@ class SdxlModel : public sd::UNetModel {
   // Takes conditioning.vector where it is defined, else makes it of `pooled` and `sizes`.
   at::Tensor predict(const at::Tensor& noisy, const at::Tensor& timesteps, const Conditioning& conditioning) override;
   std::vector<ModelPart> parts() override;
+  void each_part(const std::function<void(nn::Module&)>& visit) override;
   std::vector<AdapterTarget> adapter_targets() override;
   void to_file_layout(NamedTensors& tensors) const override;
 
