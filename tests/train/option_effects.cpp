@@ -61,7 +61,7 @@ std::vector<OptionEffect> data_rows() {
        {"--resolution", "128", "--min_bucket_reso", "64", "--bucket_reso_steps", "16"}},
       {"min_bucket_reso", P::Messages, {"128"}, kFineBuckets, {"64"}},
       {"max_bucket_reso", P::Messages, {"128"}, plus(kFineBuckets, {"--min_bucket_reso", "64"}), {"1024"}},
-      {"bucket_reso_steps", P::Messages, {"8"}, {"--enable_bucket", "--min_bucket_reso", "32"}},
+      {"bucket_reso_steps", P::Messages, {"8"}, {"--enable_bucket", "--min_bucket_reso", "32"}, {"32"}},
       {"bucket_no_upscale", P::Messages, {}, plus(kBuckets, {"--resolution", "256"})},
       {"cache_latents", P::Messages, {}},
       {"cache_latents_to_disk", P::Files, {}},
