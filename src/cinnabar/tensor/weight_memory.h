@@ -8,9 +8,9 @@
 
 namespace cinnabar::tensor {
 
-// Goes back to the system as one piece when the last of its tensors is gone. Large pages are not asked for: on a virtual
-// machine that gives free memory back to its host, the first touch of 3.4 GB took 4.3 to 8.3 s of the processor in large
-// pages and 1.5 to 2.0 s in small ones.
+// Goes back to the system as one piece when the last of its tensors is gone. Large pages are not asked for: on a
+// virtual machine that gives free memory back to its host, the first touch of 3.4 GB took 4.3 to 8.3 s of the processor
+// in large pages and 1.5 to 2.0 s in small ones.
 class WeightMemory {
  public:
   // Throws Error{OutOfMemory}. Nothing is taken from the system before it is written to.
