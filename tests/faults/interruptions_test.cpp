@@ -172,7 +172,7 @@ TEST_CASE("folders_and_arguments_that_cannot_work_are_told_before_anything_is_ca
   };
   const std::vector<Case> cases{
       {{"--logging_dir", below_file}, "cannot make logging_dir " + below_file},
-      {{"--output_dir", below_file}, "cannot make output_dir " + below_file},
+      {{"--output_dir", below_file}, "expected a folder"},
       {{"--optimizer_args", "no_such=1"}, "no_such"},
       {{"--optimizer_type", "Prodigy", "--optimizer_args", "d_coef=many"}, "d_coef"},
       {{"--lr_scheduler", "cosine", "--lr_scheduler_args", "no_such=1"}, "no_such"},

@@ -1,5 +1,8 @@
 // Folders and limits of the system that are really full, small, read-only, missing or broken links: small file systems
 // where they may be mounted, and the limits of a process.
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -9,6 +12,7 @@
 #include <vector>
 
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/process.h"
 #include "faults/soak/killed_run.h"
 #include "faults/soak/tally.h"
 
@@ -84,6 +88,16 @@ void fill(const fs::path& folder) {
   }
 }
 
+// The attribute "immutable" of a folder: nothing can be made, renamed or removed in it, by root neither. (A read-only
+// remount is refused while the run holds its lock open.)
+bool set_unchangeable(const fs::path& folder, bool is_on) {
+  const base::Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  int flags = 0;
+  if (!opened.is_open() || ::ioctl(opened.get(), FS_IOC_GETFLAGS, &flags) != 0) return false;
+  flags = is_on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+  return ::ioctl(opened.get(), FS_IOC_SETFLAGS, &flags) == 0;
+}
+
 void set_option(Words& words, const std::string& name, const std::string& value) {
   words.insert(words.end(), {name, value});
 }
@@ -98,14 +112,14 @@ std::vector<Place> folders() {
   const auto writable = [](Stage& stage) { stage.mounted->make_writable(); };
   const auto no_link = [](Stage& stage) { fs::remove(stage / "out"); };
   return {
-      {"output_dir below a file", 1, "cannot make output_dir file/below",
+      {"output_dir below a file", 2, "expected a folder",
        [](Stage& stage) { return is_below_file(stage, "--output_dir"); }},
       {"logging_dir below a file", 1, "cannot make logging_dir file/below",
        [](Stage& stage) { return is_below_file(stage, "--logging_dir"); }},
       {"workspace below a file", 1, "--workspace", [](Stage& stage) { return is_below_file(stage, "--workspace"); }},
       {"output_dir is a dangling link",
-       1,
-       "cannot make output_dir out",
+       2,
+       "this is a symbolic link; expected a folder",
        [](Stage& stage) {
          fs::create_symlink("nowhere", stage / "out");
          return true;
@@ -123,8 +137,8 @@ std::vector<Place> folders() {
        {},
        [](Stage& stage) { fs::remove(stage / "out/run.safetensors"); }},
       {"read-only output_dir",
-       1,
-       "output_dir out cannot be written",
+       2,
+       "Read-only file system; name another folder",
        [](Stage& stage) { return stage.mount("out", "size=16m") && stage.mounted->make_read_only(); },
        {},
        writable},
@@ -148,13 +162,18 @@ std::vector<Place> folders() {
        },
        {},
        writable},
-      {"output_dir becomes read-only and writable again", 0, "is written; the training goes on",
-       [](Stage& stage) { return stage.mount("out", "size=16m"); },
+      {"output_dir becomes unchangeable and changeable again", 0, "is written; the training goes on",
        [](Stage& stage) {
-         if (!stage.is_on && stage.has_first_state()) stage.is_on = stage.mounted->make_read_only();
+         // Not every file system knows the flag.
+         fs::create_directory(stage / "out");
+         return set_unchangeable(stage / "out", true) && set_unchangeable(stage / "out", false);
+       },
+       [](Stage& stage) {
+         if (!stage.is_on && stage.has_first_state()) stage.is_on = set_unchangeable(stage / "out", true);
          if (stage.is_on && !stage.is_off && stage.log_holds("cannot be written"))
-           stage.is_off = stage.mounted->make_writable();
-       }},
+           stage.is_off = set_unchangeable(stage / "out", false);
+       },
+       [](Stage& stage) { set_unchangeable(stage / "out", false); }},
   };
 }
 
@@ -214,7 +233,7 @@ std::vector<Place> disks() {
        [](Stage& stage) { return stage.mount("work", "size=24k"); },
        {},
        [](Stage& stage) { stage.mounted->make_writable("size=16m"); }},
-      {"full logging_dir", 0, "records of this run are lost",
+      {"full logging_dir", 0, nullptr,
        [](Stage& stage) {
          set_option(stage.words, "--logging_dir", "logs");
          return stage.mount("logs", "size=4k");
@@ -251,13 +270,13 @@ std::string problem_of(const Place& place, const KillFolder& whole, const Words&
     if (place.beside) place.beside(stage);
   };
   const Ended ended = folder.run_beside(stage.words, beside, "", place.limits);
+  if (place.mend) place.mend(stage);
   const bool is_fine =
       place.status == kAnyStatus ? ended.status >= 0 && ended.status <= 2 : ended.status == place.status;
   if (!is_fine) return "status " + std::to_string(ended.status) + ": " + ended.text;
   if (ended.status != 0 && ended.text.empty() && place.limits.file_bytes != 0) return "it ended without a word";
   if (place.message != nullptr && ended.text.find(place.message) == std::string::npos)
     return "the message lacks \"" + std::string(place.message) + "\": " + ended.text;
-  if (place.mend) place.mend(stage);
   if (ended.status != 0) {
     ++tally.numbers["ended, then resumed"];
     if (const std::string text = finish(folder, plain); !text.empty()) return text;
