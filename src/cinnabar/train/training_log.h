@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct StepReport {
   double grad_norm = 0.0;
   std::vector<std::pair<std::string, double>> rates{};  // by group, as sd-scripts names them
   std::vector<std::pair<std::string, double>> more{};   // further records under their full keys, "norm/avg_key_norm"
+  std::optional<int64_t> memory_bytes{};  // of the device; empty on the CPU, where resident memory is told
 };
 
 struct ValidationReport {
