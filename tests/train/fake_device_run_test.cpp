@@ -56,6 +56,14 @@ void compare(const Words& words, double tolerance = 1e-4) {
 
 TEST_CASE("a run on an accelerator trains what the processor trains") { compare({"--max_train_steps", "3"}); }
 
+TEST_CASE("a step waits for the accelerator twice: for its loss and for the norm of its gradient") {
+  // Outcomes are computed once for the same words, hence numbers of steps of their own.
+  compare({"--max_train_steps", "4"});
+  const int64_t few = fake_counts().host_reads;
+  compare({"--max_train_steps", "9"});
+  CHECK(fake_counts().host_reads - few == 2 * 5);
+}
+
 TEST_CASE("checkpointing, accumulation and cached latents on an accelerator") {
   compare({"--gradient_checkpointing", "--gradient_accumulation_steps", "2", "--cache_latents"});
 }
