@@ -244,7 +244,7 @@ def prompt_files():
         "nested_too_deep.toml": ("a = " + DEEP + "\n", "nest deeper than 64"),
         "list_value.toml": ('[prompt]\nprompt = "a"\nwidth = [64]\n', "a size in pixels"),
         "not_json.json": ('["a cat"', "not valid JSON"),
-        "object.json": ('{"prompt": "a"}', "expected a list of prompts"),
+        "object.json": ('{"prompt": "a"}', "one prompt without its list"),
         "number.json": ("7", "expected a list of prompts"),
         "list_of_numbers.json": ("[1, 2]", "expected an object or a line of text"),
         "no_prompt.json": ('[{"width": 64}]', 'there is no key "prompt"'),
