@@ -1,5 +1,6 @@
-// Every option of `cinnabar train` changes what option_effects.cpp says that it changes. On SD1; CINNABAR_WALK_FAMILY=sd2
-// or sdxl takes another tiny model, on which a few rows do not hold (numbers of blocks, clip_skip of SDXL).
+// Every option of `cinnabar train` changes what option_effects.cpp says that it changes. On SD1;
+// CINNABAR_WALK_FAMILY=sd2 or sdxl takes another tiny model, on which a few rows do not hold (numbers of blocks,
+// clip_skip of SDXL).
 #include <algorithm>
 #include <cstdlib>
 

@@ -19,8 +19,8 @@ struct ScanOptions {
 };
 
 // Reads every picture's header, the marks of its end and its caption file, several at a time; the result does not
-// depend on the number of threads, nor on an index. Unreadable pictures are left out and reported. Nothing is thrown for what is on the
-// disk; Error{Config} for options.
+// depend on the number of threads, nor on an index. Unreadable pictures are left out and reported. Nothing is thrown
+// for what is on the disk; Error{Config} for options.
 Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan = {});
 
 }  // namespace cinnabar::data

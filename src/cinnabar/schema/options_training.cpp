@@ -70,9 +70,8 @@ std::vector<Option> training_options() {
        .level = Level::Advanced,
        .unit = "steps",
        .label = "Profile",
-       .help =
-           "Measures where the time of so many steps goes, from the second one on: by phase and by operator of the "
-           "library. Told at the end of these steps, and written to profile.json in the run's record."},
+       .help = "Measures where the time of so many steps goes, from the second one on: by phase and by operator of the "
+               "library. Told at the end of these steps, and written to profile.json in the run's record."},
       {.name = "lowram",
        .type = Type::Flag,
        .fallback = false,
@@ -209,8 +208,9 @@ std::vector<Option> hardware_options() {
        .group = group,
        .level = Level::Advanced,
        .label = "Attention in pieces",
-       .help = "Takes attention in pieces even where the device has a fused kernel: little memory, more time. Without it "
-               "the best kernel for chip and libtorch is chosen."},
+       .help =
+           "Takes attention in pieces even where the device has a fused kernel: little memory, more time. Without it "
+           "the best kernel for chip and libtorch is chosen."},
   };
 }
 
@@ -234,8 +234,9 @@ std::vector<Option> machine_options() {
        .level = Level::Advanced,
        .unit = "C",
        .label = "Temperature limit",
-       .help = "Pauses between steps while the device that trains is hotter (edge sensor), until it is 10 C below. 0: no "
-               "limit."},
+       .help =
+           "Pauses between steps while the device that trains is hotter (edge sensor), until it is 10 C below. 0: no "
+           "limit."},
       {.name = "telemetry_interval",
        .type = Type::Float,
        .fallback = 5.0,
@@ -244,8 +245,9 @@ std::vector<Option> machine_options() {
        .level = Level::Advanced,
        .unit = "s",
        .label = "Sensor interval",
-       .help = "How often use, memory, temperature, power and clocks are read for events, records and the progress line. "
-               "0: never."},
+       .help =
+           "How often use, memory, temperature, power and clocks are read for events, records and the progress line. "
+           "0: never."},
   };
 }
 
