@@ -27,8 +27,8 @@ inline Vec least(Vec a, Vec b) { return _mm256_min_ps(a, b); }
 inline Vec largest(Vec a, Vec b) { return _mm256_max_ps(a, b); }
 inline Vec rounded(Vec a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline Vec magnitude(Vec a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a); }
-// `a` with the sign of `sign`.
-inline Vec with_sign(Vec a, Vec sign) { return _mm256_or_ps(a, _mm256_and_ps(sign, _mm256_set1_ps(-0.0F))); }
+// x where a < b, else y.
+inline Vec where_less(Vec a, Vec b, Vec x, Vec y) { return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
 // a * 2^n for whole n.
 inline Vec scaled_by_power(Vec a, Vec n) {
   const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);

@@ -27,10 +27,9 @@ inline Vec least(Vec a, Vec b) { return _mm512_min_ps(a, b); }
 inline Vec largest(Vec a, Vec b) { return _mm512_max_ps(a, b); }
 inline Vec rounded(Vec a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 inline Vec magnitude(Vec a) { return _mm512_abs_ps(a); }
-// `a` with the sign of `sign`.
-inline Vec with_sign(Vec a, Vec sign) {
-  const __m512i bit = _mm512_set1_epi32(static_cast<int>(0x80000000U));
-  return _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(a), _mm512_and_si512(_mm512_castps_si512(sign), bit)));
+// x where a < b, else y.
+inline Vec where_less(Vec a, Vec b, Vec x, Vec y) {
+  return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
 }
 // a * 2^n for whole n.
 inline Vec scaled_by_power(Vec a, Vec n) {
