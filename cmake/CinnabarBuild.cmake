@@ -22,8 +22,8 @@ endforeach()
 
 add_library(cinnabar_flags INTERFACE)
 target_include_directories(cinnabar_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
-# Warnings are errors for developers; a user may have a compiler that we never met.
-target_compile_options(cinnabar_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion $<$<CONFIG:Dev>:-Werror> -Wno-missing-field-initializers)
+# Warnings of GCC are errors for developers; a user may have a compiler that we never met.
+target_compile_options(cinnabar_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion $<$<AND:$<CONFIG:Dev>,$<CXX_COMPILER_ID:GNU>>:-Werror> -Wno-missing-field-initializers)
 target_compile_definitions(cinnabar_flags INTERFACE CINNABAR_VERSION="${PROJECT_VERSION}" _GLIBCXX_ASSERTIONS)
 
 # Global, so that the one precompiled header and all its users agree (GCC refuses it when -fPIC meets -fPIE; nothing here is a
