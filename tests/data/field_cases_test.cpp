@@ -94,10 +94,10 @@ TEST_CASE("case_02_broken_png_chunks_are_found_without_decoding") {
   std::string broken = good_png();
   const size_t data = broken.rfind("IDAT");
   REQUIRE(data != std::string::npos);
-  // The length of the chunk four bytes too small.
+  // The length of the chunk half of what it is: no decoder finds all pixels (some do without the last bytes).
   uint32_t length = 0;
   for (size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<uint8_t>(broken[data - 4 + i]);
-  length -= 4;
+  length /= 2;
   for (size_t i = 0; i < 4; ++i) broken[data - 4 + i] = static_cast<char>(length >> (24 - 8 * i) & 0xFF);
   CHECK(missing_end(folder.put("length.png", broken), PictureKind::Png).find("no chunk") != std::string::npos);
   CHECK(missing_end(folder.put("cut.png", good_png().substr(0, good_png().size() / 2)), PictureKind::Png)
