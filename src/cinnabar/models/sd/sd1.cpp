@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "cinnabar/models/model_family.h"
+#include "cinnabar/models/sd/assembly.h"
 #include "cinnabar/models/sd/file_names.h"
 #include "cinnabar/models/sd/loading.h"
 #include "cinnabar/models/sd/sd_model.h"
@@ -26,12 +27,6 @@ bool recognises(const formats::Checkpoint& checkpoint) {
          !checkpoint.has_prefix("text_encoder_2.") && has_convolution_projection(checkpoint);
 }
 
-SdParts make_parts(const SdConfig& config) {
-  return {.text = std::make_unique<nn::ClipText>(config.text),
-          .unet = std::make_unique<nn::UNet>(config.unet),
-          .vae = std::make_unique<nn::AutoencoderKl>(config.vae)};
-}
-
 SdText text_of(int64_t end_token) { return {.end_token = end_token, .file_prefix = kTextPrefix}; }
 
 std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, const LoadOptions& options) {
@@ -54,18 +49,7 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
   read_sizes(info, checkpoint, vae);
   if (info.objective == Objective::Velocity) info.base_model_version += "_v";  // as sd-scripts names such files
 
-  SdParts parts = make_parts(config);
-  PartFills fills =
-      check_parts(checkpoint, views,
-                  {{"text_encoder", {.module = parts.text.get(), .prefix = kTextPrefix, .dtype = options.dtype}},
-                   {"unet", {.module = parts.unet.get(), .prefix = kUNetPrefix, .dtype = options.dtype}}},
-                  options);
-  vae.check(*parts.vae);
-  fills.emplace_back("vae", vae.fill(*parts.vae, options));
-  auto model = std::make_unique<SdModel>(std::move(info), std::move(parts), text_of(config.end_token));
-  fill_parts(*model, std::move(fills), options);
-  checkpoint.check();
-  return model;
+  return assemble(checkpoint, views, vae, config, std::move(info), text_of(config.end_token), options);
 }
 
 std::unique_ptr<DiffusionModel> create(const InitOptions& options) {

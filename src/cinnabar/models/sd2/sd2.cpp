@@ -5,6 +5,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/models/model_family.h"
+#include "cinnabar/models/sd/assembly.h"
 #include "cinnabar/models/sd/file_names.h"
 #include "cinnabar/models/sd/loading.h"
 #include "cinnabar/models/sd/open_clip_names.h"
@@ -69,12 +70,6 @@ NamedViews all_views(const formats::Checkpoint& checkpoint, const SideSettings& 
   return views;
 }
 
-SdParts make_parts(const SdConfig& config) {
-  return {.text = std::make_unique<nn::ClipText>(config.text),
-          .unet = std::make_unique<nn::UNet>(config.unet),
-          .vae = std::make_unique<nn::AutoencoderKl>(config.vae)};
-}
-
 std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, const LoadOptions& options) {
   const std::string file = checkpoint.path().string();
   ModelInfo info = sd2_info();
@@ -92,18 +87,7 @@ std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, cons
   read_prediction(info, views, options);
   read_sizes(info, checkpoint, vae);
 
-  SdParts parts = make_parts(config);
-  PartFills fills =
-      check_parts(checkpoint, views,
-                  {{"text_encoder", {.module = parts.text.get(), .prefix = kTextPrefix, .dtype = options.dtype}},
-                   {"unet", {.module = parts.unet.get(), .prefix = kUNetPrefix, .dtype = options.dtype}}},
-                  options);
-  vae.check(*parts.vae);
-  fills.emplace_back("vae", vae.fill(*parts.vae, options));
-  auto model = std::make_unique<SdModel>(std::move(info), std::move(parts), text_of(config.end_token));
-  fill_parts(*model, std::move(fills), options);
-  checkpoint.check();
-  return model;
+  return assemble(checkpoint, views, vae, config, std::move(info), text_of(config.end_token), options);
 }
 
 SdConfig full_config() {
