@@ -91,6 +91,16 @@ std::string without_times(std::string text) {
   return result;
 }
 
+// The line of the memory used differs by a MiB from run to run; that it is said is what counts.
+std::string without_amounts(const std::string& text) {
+  if (!text.starts_with("Memory: ")) return text;
+  std::string result;
+  for (const char letter : text) {
+    if (std::isdigit(static_cast<unsigned char>(letter)) == 0) result += letter;
+  }
+  return result;
+}
+
 std::set<fs::path> files_below(const fs::path& folder) {
   std::set<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -119,7 +129,7 @@ void read_events(const std::vector<std::string>& lines, std::map<Part, std::stri
     const auto event = nlohmann::json::parse(line);
     const std::string type = event.at("type");
     if (type == "log" || type == "warning" || type == "phase") {
-      outcome[Part::Messages] += type + ": " + event.at("text").get<std::string>() + "\n";
+      outcome[Part::Messages] += type + ": " + without_amounts(event.at("text").get<std::string>()) + "\n";
     }
     if (type != "progress") continue;
     const std::string phase = event.at("phase");
