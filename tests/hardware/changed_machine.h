@@ -26,6 +26,22 @@ struct CardSpec {
   std::string driver = "amdgpu";  // "": none, and no node of the compute driver
 };
 
+// An RX 7900 XTX, an RX 7600 and the graphics of a Ryzen 7000.
+inline const CardSpec kXtx{};
+inline const CardSpec kSmall{.device = 0x7480,
+                             .revision = 0xcf,
+                             .target_version = 110002,
+                             .vram_bytes = 8 * kGib,
+                             .compute_units = 32,
+                             .bus = 0x0b};
+inline const CardSpec kIntegrated{.device = 0x164e,
+                                  .revision = 0xc9,
+                                  .target_version = 100306,
+                                  .vram_bytes = kGib / 2,
+                                  .gtt_bytes = 32 * kGib,
+                                  .compute_units = 2,
+                                  .bus = 0x17};
+
 // The chips of public wheels of ROCm 7.2.
 std::vector<std::string> usual_archs();
 

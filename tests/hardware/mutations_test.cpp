@@ -11,21 +11,6 @@ namespace cinnabar::hardware {
 
 namespace {
 
-const CardSpec kXtx{};
-const CardSpec kIntegrated{.device = 0x164e,
-                           .revision = 0xc9,
-                           .target_version = 100306,
-                           .vram_bytes = kGib / 2,
-                           .gtt_bytes = 32 * kGib,
-                           .compute_units = 2,
-                           .bus = 0x17};
-const CardSpec kSmall{.device = 0x7480,
-                      .revision = 0xcf,
-                      .target_version = 110002,
-                      .vram_bytes = 8 * kGib,
-                      .compute_units = 32,
-                      .bus = 0x0b};
-
 Machine machine_of(const std::vector<CardSpec>& cards) {
   const Machine machine = detect(made_machine(cards));
   CHECK(broken_invariant(machine) == "");

@@ -17,28 +17,43 @@ bool is_numbered(const std::string& name, const std::string& begin) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::optional<double> scaled(const FileTree& files, const std::string& path, double divisor) {
-  const auto value = files.number(path);
-  if (!value) return std::nullopt;
-  return static_cast<double>(*value) / divisor;
-}
-
-// The temperature whose label is `label`.
-std::optional<double> temperature(const FileTree& files, const std::string& folder, std::string_view label) {
-  for (const char* sensor : {"temp1", "temp2", "temp3"}) {
-    const std::string base = folder + "/" + sensor;
-    if (files.text(base + "_label").value_or("") == label) return scaled(files, base + "_input", 1000.0);
-  }
-  return std::nullopt;
-}
-
 bool has_display(const FileTree& files, const std::string& card, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return name.starts_with(card + "-") && files.text(kDrm + name + "/status").value_or("") == "connected";
   });
 }
 
+// Memory in use, load, temperature and power.
+void read_sensors(const FileTree& files, DrmCard& card) {
+  card.vram_used_bytes = files.number(card.folder + "/mem_info_vram_used");
+  card.gtt_used_bytes = files.number(card.folder + "/mem_info_gtt_used");
+  card.utilisation_percent = scaled_number(files, card.folder + "/gpu_busy_percent", 1.0);
+  for (const std::string& name : files.names(card.folder + "/hwmon")) {
+    const std::string folder = card.folder + "/hwmon/" + name;
+    const std::string driver = files.text(folder + "/name").value_or("amdgpu");
+    if (driver != "amdgpu") continue;
+    card.temperature_c = labelled_temperature(files, folder, "edge");
+    if (!card.temperature_c) card.temperature_c = labelled_temperature(files, folder, "junction");
+    card.power_w = scaled_number(files, folder + "/power1_average", 1e6);
+    if (!card.power_w) card.power_w = scaled_number(files, folder + "/power1_input", 1e6);
+  }
+}
+
 }  // namespace
+
+std::optional<double> scaled_number(const FileTree& files, const std::string& path, double divisor) {
+  const auto value = files.number(path);
+  if (!value) return std::nullopt;
+  return static_cast<double>(*value) / divisor;
+}
+
+std::optional<double> labelled_temperature(const FileTree& files, const std::string& folder, std::string_view label) {
+  for (const char* sensor : {"temp1", "temp2", "temp3"}) {
+    const std::string base = folder + "/" + sensor;
+    if (files.text(base + "_label").value_or("") == label) return scaled_number(files, base + "_input", 1000.0);
+  }
+  return std::nullopt;
+}
 
 std::string assigned(const std::string& text, const std::string& name) {
   for (const std::string& line : lines_of(text)) {
@@ -46,21 +61,6 @@ std::string assigned(const std::string& text, const std::string& name) {
       return trimmed(std::string_view(line).substr(name.size() + 1));
   }
   return {};
-}
-
-void read_sensors(const FileTree& files, DrmCard& card) {
-  card.vram_used_bytes = files.number(card.folder + "/mem_info_vram_used");
-  card.gtt_used_bytes = files.number(card.folder + "/mem_info_gtt_used");
-  card.utilisation_percent = scaled(files, card.folder + "/gpu_busy_percent", 1.0);
-  for (const std::string& name : files.names(card.folder + "/hwmon")) {
-    const std::string folder = card.folder + "/hwmon/" + name;
-    const std::string driver = files.text(folder + "/name").value_or("amdgpu");
-    if (driver != "amdgpu") continue;
-    card.temperature_c = temperature(files, folder, "edge");
-    if (!card.temperature_c) card.temperature_c = temperature(files, folder, "junction");
-    card.power_w = scaled(files, folder + "/power1_average", 1e6);
-    if (!card.power_w) card.power_w = scaled(files, folder + "/power1_input", 1e6);
-  }
 }
 
 std::vector<DrmCard> read_drm(const FileTree& files) {

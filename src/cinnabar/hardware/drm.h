@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cinnabar/hardware/sources.h"
@@ -34,8 +35,10 @@ std::vector<DrmCard> read_drm(const FileTree& files);
 // PCI address -> minor of /dev/dri/renderD<minor>.
 std::map<std::string, int64_t> read_render_nodes(const FileTree& files);
 
-// Sensors of one card, as in DrmCard, for repeated reading.
-void read_sensors(const FileTree& files, DrmCard& card);
+// A number of a file, divided.
+std::optional<double> scaled_number(const FileTree& files, const std::string& path, double divisor);
+// In degrees Celsius, of the sensor of a hwmon folder whose label is `label`.
+std::optional<double> labelled_temperature(const FileTree& files, const std::string& folder, std::string_view label);
 
 // A value of a file of lines NAME=VALUE ("DRIVER=amdgpu").
 std::string assigned(const std::string& text, const std::string& name);

@@ -34,6 +34,8 @@ int64_t wave_size_of_gfx(std::string_view gfx);
 bool is_rdna(std::string_view gfx);
 // GPUs inside a processor. MI300A (gfx942) is one, too, but no "integrated graphics".
 bool is_integrated_gfx(std::string_view gfx);
+// An integrated GPU with fewer compute units is slower than the processor beside it: no loss when it cannot be used.
+inline constexpr int64_t kUsefulUnits = 8;
 Precisions precisions_of_gfx(std::string_view gfx);
 // Fused attention of AOTriton 0.12: "fused", "fused-with-flag", "math-only".
 std::string attention_of_gfx(std::string_view gfx);

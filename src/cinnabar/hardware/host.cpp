@@ -9,16 +9,6 @@ namespace {
 
 const std::string kGroups = "/sys/fs/cgroup";
 
-// The value of a line "label : value".
-std::string labelled(const std::string& text, std::string_view label) {
-  for (const std::string& line : lines_of(text)) {
-    if (!line.starts_with(label)) continue;
-    const size_t colon = line.find(':');
-    if (colon != std::string::npos) return trimmed(std::string_view(line).substr(colon + 1));
-  }
-  return {};
-}
-
 // "0-3,8" holds five.
 int64_t count_of_list(const std::string& list) {
   int64_t count = 0;
@@ -29,11 +19,6 @@ int64_t count_of_list(const std::string& list) {
     if (first && last && *last >= *first && *last - *first < 100000) count += *last - *first + 1;
   }
   return count;
-}
-
-std::optional<int64_t> kilobytes(const std::string& memory, std::string_view label) {
-  const auto value = whole_of(labelled(memory, label));
-  return value ? std::optional(*value * 1024) : std::nullopt;
 }
 
 // Folders of control groups from the own one up; in a container only the top one is there.
@@ -88,8 +73,8 @@ Host read_host(const FileTree& files) {
   if (allowed > 0) host.logical_cpus = allowed;
   host.cpu_limit = cpu_limit(files);
   const std::string memory = files.text("/proc/meminfo").value_or("");
-  host.memory_bytes = kilobytes(memory, "MemTotal");
-  host.available_bytes = kilobytes(memory, "MemAvailable");
+  host.memory_bytes = labelled_bytes(memory, "MemTotal");
+  host.available_bytes = labelled_bytes(memory, "MemAvailable");
   const auto limit = memory_limit(files);
   if (limit && host.memory_bytes && *limit < *host.memory_bytes) host.memory_limit_bytes = limit;
   return host;

@@ -1,10 +1,10 @@
 #include <array>
 #include <cstdint>
-#include <cstdio>
 
 #include "cinnabar/hardware/nvml_layout.h"
 #include "cinnabar/hardware/shared_library.h"
 #include "cinnabar/hardware/smi_libraries.h"
+#include "cinnabar/hardware/text_fields.h"
 
 namespace cinnabar::hardware {
 
@@ -14,13 +14,6 @@ constexpr const char* kTitles =
     "index, name, uuid, pci.bus_id, driver_version, memory.total [MiB], memory.used [MiB], utilization.gpu [%], "
     "temperature.gpu, power.draw [W], compute_cap\n";
 constexpr unsigned long long kMebibyte = 1 << 20;
-
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), pattern, args...);
-  return buffer.data();
-}
 
 std::string row_of(const SharedLibrary& nvml, unsigned index) {
   const std::string unknown = "[N/A]";
@@ -42,13 +35,13 @@ std::string row_of(const SharedLibrary& nvml, unsigned index) {
   const bool has_power = nvml.call("nvmlDeviceGetPowerUsage", device, &milliwatts);
   const bool has_arch = nvml.call("nvmlDeviceGetCudaComputeCapability", device, &major, &minor);
   std::string row = std::to_string(index) + ", " + (has_name ? name.data() : unknown) + ", " + unknown + ", ";
-  row += (has_pci ? format("%08x:%02x:%02x.0", pci.domain, pci.bus, pci.device) : unknown) + ", " + unknown + ", ";
-  row += (has_memory ? format("%llu MiB", memory.total / kMebibyte) : unknown) + ", ";
-  row += (has_memory ? format("%llu MiB", memory.used / kMebibyte) : unknown) + ", ";
-  row += (has_use ? format("%u %%", use.gpu) : unknown) + ", ";
-  row += (has_heat ? format("%u", temperature) : unknown) + ", ";
-  row += (has_power ? format("%.2f W", milliwatts / 1000.0) : unknown) + ", ";
-  return row + (has_arch ? format("%d.%d", major, minor) : unknown) + "\n";
+  row += (has_pci ? formatted("%08x:%02x:%02x.0", pci.domain, pci.bus, pci.device) : unknown) + ", " + unknown + ", ";
+  row += (has_memory ? formatted("%llu MiB", memory.total / kMebibyte) : unknown) + ", ";
+  row += (has_memory ? formatted("%llu MiB", memory.used / kMebibyte) : unknown) + ", ";
+  row += (has_use ? formatted("%u %%", use.gpu) : unknown) + ", ";
+  row += (has_heat ? formatted("%u", temperature) : unknown) + ", ";
+  row += (has_power ? formatted("%.2f W", milliwatts / 1000.0) : unknown) + ", ";
+  return row + (has_arch ? formatted("%d.%d", major, minor) : unknown) + "\n";
 }
 
 }  // namespace

@@ -19,12 +19,6 @@ const Gpu& gpu_of(const Machine& machine, const Warning& warning) {
 
 std::string chip_of(const Gpu& gpu) { return gpu.gfx.value_or(gpu.compute_capability.value_or("unknown chip")); }
 
-std::string joined(const std::vector<std::string>& words, const char* between = " ") {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
 // Kernels before which the driver does not know a family of chips (release notes of Linux).
 std::string kernel_note(const Machine& machine, const Gpu& gpu) {
   const std::map<std::string, Version> kFirst = {{"RDNA3", {6, 1}}, {"RDNA3.5", {6, 11}}, {"RDNA4", {6, 12}}};

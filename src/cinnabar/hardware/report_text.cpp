@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include "cinnabar/hardware/advice.h"
 #include "cinnabar/hardware/attention_support.h"
@@ -18,18 +16,8 @@ std::string row(const std::string& label, const std::string& text) {
   return label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + text + "\n";
 }
 
-std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) {
-    if (!part.empty()) text += (text.empty() ? "" : between) + part;
-  }
-  return text;
-}
-
 std::string number(double value) {
-  std::array<char, 32> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.1f", value);
-  std::string text = buffer.data();
+  const std::string text = formatted("%.1f", value);
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 

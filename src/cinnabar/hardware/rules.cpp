@@ -14,8 +14,6 @@ namespace {
 // ROCm versions from which expandable segments together with a split limit were seen to zero live memory.
 const Version kZeroingRocm = {7, 14};
 constexpr double kLittleFree = 0.25;
-// Below this an integrated GPU is no loss when it cannot be used.
-constexpr int64_t kUsefulUnits = 8;
 
 class Finder {
  public:

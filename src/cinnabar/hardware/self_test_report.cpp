@@ -1,11 +1,11 @@
 #include "cinnabar/hardware/self_test_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include "cinnabar/hardware/text_fields.h"
 
 namespace cinnabar::hardware {
 
@@ -13,19 +13,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  std::array<char, 160> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), pattern, args...);
-  return buffer.data();
-}
-
 std::string row_text(const SelfTestRow& row) {
-  std::string text = format("  %-22s %-5s ", row.name.c_str(), row.type.c_str());
+  std::string text = formatted("  %-22s %-5s ", row.name.c_str(), row.type.c_str());
   if (!row.problem.empty()) return text + "FAILED: " + row.problem + "\n";
-  text += format("%-6s error %.1e of %.0e", row.is_good ? "good" : "WRONG", row.error, row.limit);
-  text += format("  %8.2f ms, first %8.2f ms", row.ms, row.first_ms);
-  if (row.gflops) text += format("  %9.1f GFLOP/s", *row.gflops);
+  text += formatted("%-6s error %.1e of %.0e", row.is_good ? "good" : "WRONG", row.error, row.limit);
+  text += formatted("  %8.2f ms, first %8.2f ms", row.ms, row.first_ms);
+  if (row.gflops) text += formatted("  %9.1f GFLOP/s", *row.gflops);
   return text + "\n";
 }
 
@@ -58,9 +51,9 @@ std::string self_test_text(const SelfTestReport& report) {
   for (const SelfTestRow& row : report.rows) text += row_text(row);
   if (!report.problem.empty()) return text + "  It did not come to its end: " + report.problem + "\n";
   const auto bad = std::count_if(report.rows.begin(), report.rows.end(), [](const auto& row) { return !row.is_good; });
-  if (bad == 0) return text + format("  All %zu good, %.1f s.\n", report.rows.size(), report.seconds);
-  return text + format("  %lld of %zu wrong: training with these kernels would give wrong results.\n",
-                       static_cast<long long>(bad), report.rows.size());
+  if (bad == 0) return text + formatted("  All %zu good, %.1f s.\n", report.rows.size(), report.seconds);
+  return text + formatted("  %lld of %zu wrong: training with these kernels would give wrong results.\n",
+                          static_cast<long long>(bad), report.rows.size());
 }
 
 ordered_json self_test_json(const SelfTestReport& report) {

@@ -13,22 +13,7 @@ namespace cinnabar::hardware {
 
 namespace {
 
-std::optional<double> scaled(const FileTree& files, const std::string& path, double divisor) {
-  const auto value = files.number(path);
-  if (!value) return std::nullopt;
-  return static_cast<double>(*value) / divisor;
-}
-
-std::optional<double> labelled_temperature(const FileTree& files, const std::string& folder, std::string_view label) {
-  for (const char* sensor : {"temp1", "temp2", "temp3"}) {
-    const std::string base = folder + "/" + sensor;
-    if (files.text(base + "_label").value_or("") == label) return scaled(files, base + "_input", 1000.0);
-  }
-  return std::nullopt;
-}
-
-DeviceReading read_card(const FileTree& files, DrmCard card) {
-  read_sensors(files, card);
+DeviceReading read_card(const FileTree& files, const DrmCard& card) {
   DeviceReading reading{.bdf = card.bdf,
                         .utilisation_percent = card.utilisation_percent,
                         .temperature_c = card.temperature_c,
@@ -41,22 +26,12 @@ DeviceReading read_card(const FileTree& files, DrmCard card) {
     if (files.text(folder + "/name").value_or("amdgpu") != "amdgpu") continue;
     reading.hotspot_c = labelled_temperature(files, folder, "junction");
     reading.memory_temperature_c = labelled_temperature(files, folder, "mem");
-    reading.power_limit_w = scaled(files, folder + "/power1_cap", 1e6);
-    reading.clock_mhz = scaled(files, folder + "/freq1_input", 1e6);
-    reading.memory_clock_mhz = scaled(files, folder + "/freq2_input", 1e6);
+    reading.power_limit_w = scaled_number(files, folder + "/power1_cap", 1e6);
+    reading.clock_mhz = scaled_number(files, folder + "/freq1_input", 1e6);
+    reading.memory_clock_mhz = scaled_number(files, folder + "/freq2_input", 1e6);
   }
   if (const auto metrics = files.bytes(card.folder + "/gpu_metrics")) reading.throttled_by = throttle_text(*metrics);
   return reading;
-}
-
-// "MemTotal:  16384 kB" in bytes.
-std::optional<int64_t> memory_line(const std::string& text, const std::string& name) {
-  for (const std::string& line : lines_of(text)) {
-    if (!line.starts_with(name + ":")) continue;
-    const auto kib = whole_of(std::string_view(line).substr(name.size() + 1));
-    if (kib) return *kib * 1024;
-  }
-  return std::nullopt;
 }
 
 // The processor's own sensor, under the names of the drivers of AMD, Intel and ARM.
@@ -65,7 +40,7 @@ std::optional<double> cpu_temperature(const FileTree& files) {
     const std::string folder = "/sys/class/hwmon/" + name;
     const std::string driver = files.text(folder + "/name").value_or("");
     if (driver == "k10temp" || driver == "zenpower" || driver == "coretemp" || driver == "cpu_thermal")
-      return scaled(files, folder + "/temp1_input", 1000.0);
+      return scaled_number(files, folder + "/temp1_input", 1000.0);
   }
   return std::nullopt;
 }
@@ -125,8 +100,8 @@ std::optional<double> Sensors::cpu_percent() {
 HostReading Sensors::read_host() {
   HostReading host{.cpu_percent = cpu_percent(), .cpu_temperature_c = cpu_temperature(files_)};
   const std::string memory = files_.text("/proc/meminfo").value_or("");
-  host.memory_bytes = memory_line(memory, "MemTotal");
-  const auto available = memory_line(memory, "MemAvailable");
+  host.memory_bytes = labelled_bytes(memory, "MemTotal");
+  const auto available = labelled_bytes(memory, "MemAvailable");
   if (host.memory_bytes && available) host.memory_used_bytes = *host.memory_bytes - *available;
   const std::vector<std::string> pages = parts_of(files_.text("/proc/self/statm").value_or(""), ' ');
   if (pages.size() > 1) {

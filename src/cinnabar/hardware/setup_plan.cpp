@@ -13,8 +13,6 @@ namespace cinnabar::hardware {
 
 namespace {
 
-// An integrated GPU with fewer compute units is slower than the processor beside it.
-constexpr int64_t kUsefulUnits = 8;
 // CUDA 13 starts at Turing; older cards have kernels in the builds for CUDA 12.6.
 constexpr double kNewCudaCapability = 7.5;
 

@@ -142,13 +142,30 @@ std::string version_text(const Version& version) {
 double gib(int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0); }
 
 std::string memory_text(int64_t bytes) {
-  std::array<char, 32> buffer{};
-  if (bytes < int64_t{1} << 30) {
-    std::snprintf(buffer.data(), buffer.size(), "%.0f MiB", static_cast<double>(bytes) / (1024.0 * 1024.0));
-  } else {
-    std::snprintf(buffer.data(), buffer.size(), "%.1f GiB", gib(bytes));
+  if (bytes < int64_t{1} << 30) return formatted("%.0f MiB", static_cast<double>(bytes) / (1024.0 * 1024.0));
+  return formatted("%.1f GiB", gib(bytes));
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : between) + part;
   }
-  return buffer.data();
+  return text;
+}
+
+std::string labelled(const std::string& text, std::string_view label) {
+  for (const std::string& line : lines_of(text)) {
+    if (!line.starts_with(label)) continue;
+    const size_t colon = line.find(':');
+    if (colon != std::string::npos) return trimmed(std::string_view(line).substr(colon + 1));
+  }
+  return {};
+}
+
+std::optional<int64_t> labelled_bytes(const std::string& text, std::string_view label) {
+  const auto value = whole_of(labelled(text, label));
+  return value ? std::optional(*value * 1024) : std::nullopt;
 }
 
 }  // namespace cinnabar::hardware
