@@ -1,10 +1,13 @@
 #include "cinnabar/jobs/engine.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <utility>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
-#include "cinnabar/base/process.h"
+#include "cinnabar/hardware/process_limits.h"
 #include "cinnabar/jobs/device_environment.h"
 
 namespace cinnabar::jobs {
@@ -83,6 +86,22 @@ std::vector<std::string> worker_environment(const fs::path& torch) {
   add_device_settings(environment, torch);
   environment.push_back("LD_LIBRARY_PATH=" + (torch / "lib").string());
   return environment;
+}
+
+EngineProcess start_engine(const Engine& engine, EngineStart start) {
+  hardware::ensure_stack_limit();
+  base::Pipe events = base::make_pipe();
+  base::Pipe output = base::make_pipe();
+  start.arguments.insert(start.arguments.end(), {"--events-fd", std::to_string(kEventsFd)});
+  start.descriptors.insert(
+      start.descriptors.end(),
+      {{output.write.get(), STDOUT_FILENO}, {output.write.get(), STDERR_FILENO}, {events.write.get(), kEventsFd}});
+  base::Process process({.program = engine.worker,
+                         .arguments = std::move(start.arguments),
+                         .environment = worker_environment(engine.torch),
+                         .descriptors = std::move(start.descriptors),
+                         .is_own_group = start.is_own_group});
+  return {.process = std::move(process), .events = std::move(events.read), .output = std::move(output.read)};
 }
 
 }  // namespace cinnabar::jobs

@@ -30,7 +30,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kEventsFd = 3;
 constexpr size_t kKeptLines = 12;
 // Of the loader of programs, when a library is missing.
 constexpr int kNotLoaded = 127;
@@ -95,21 +94,11 @@ class Run {
       : config_(config), folder_(folder), handlers_(handlers), recorder_(recorder) {}
 
   RunOutcome execute(const Engine& engine) {
-    hardware::ensure_stack_limit();
     const SignalQueue signals;
-    base::Pipe events = base::make_pipe();
-    base::Pipe output = base::make_pipe();
-    base::Process worker({.program = engine.worker,
-                          .arguments = {config_.command, "--config", folder_.config_file().string(), "--events-fd",
-                                        std::to_string(kEventsFd)},
-                          .environment = worker_environment(engine.torch),
-                          .descriptors = {{output.write.get(), STDOUT_FILENO},
-                                          {output.write.get(), STDERR_FILENO},
-                                          {events.write.get(), kEventsFd}}});
-    events.write.close();
-    output.write.close();
-    watch(worker, signals, events.read, output.read);
-    const base::ExitStatus status = worker.wait();
+    EngineProcess worker =
+        start_engine(engine, {.arguments = {config_.command, "--config", folder_.config_file().string()}});
+    watch(worker.process, signals, worker.events, worker.output);
+    const base::ExitStatus status = worker.process.wait();
     return outcome(status);
   }
 

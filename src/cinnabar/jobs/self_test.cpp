@@ -22,7 +22,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kEventsFd = 3;
 constexpr int kConfigFd = 4;
 // First uses of kernels on a GPU may be searched and compiled for minutes.
 constexpr int kPatience_ms = 600'000;
@@ -47,22 +46,13 @@ class Watch {
   hardware::SelfTestReport run(const Engine& engine, const std::string& device) {
     const auto begin = std::chrono::steady_clock::now();
     const base::Descriptor config = config_in_memory(device);
-    base::Pipe events = base::make_pipe();
-    base::Pipe output = base::make_pipe();
-    base::Process worker({.program = engine.worker,
-                          .arguments = {"self_test", "--config", "/dev/fd/" + std::to_string(kConfigFd), "--events-fd",
-                                        std::to_string(kEventsFd)},
-                          .environment = worker_environment(engine.torch),
-                          .descriptors = {{output.write.get(), STDOUT_FILENO},
-                                          {output.write.get(), STDERR_FILENO},
-                                          {events.write.get(), kEventsFd},
-                                          {config.get(), kConfigFd}},
-                          .is_own_group = false});
-    events.write.close();
-    output.write.close();
-    const bool is_silent = !read_all(events.read, output.read);
-    if (is_silent) worker.send_signal(SIGKILL);
-    judge(worker.wait(), is_silent);
+    EngineProcess worker =
+        start_engine(engine, {.arguments = {"self_test", "--config", "/dev/fd/" + std::to_string(kConfigFd)},
+                              .descriptors = {{config.get(), kConfigFd}},
+                              .is_own_group = false});
+    const bool is_silent = !read_all(worker.events, worker.output);
+    if (is_silent) worker.process.send_signal(SIGKILL);
+    judge(worker.process.wait(), is_silent);
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return std::move(report_);
   }
