@@ -6,6 +6,7 @@
 #include "cinnabar/base/utf8.h"
 #include "cinnabar/schema/json_value.h"
 #include "cinnabar/schema/planned.h"
+#include "cinnabar/schema/problem.h"
 #include "cinnabar/schema/source.h"
 
 namespace cinnabar::schema {
@@ -13,7 +14,6 @@ namespace cinnabar::schema {
 namespace {
 
 constexpr size_t kMaxConfigBytes = 4 << 20;
-constexpr size_t kShownBytes = 300;
 
 bool is_json(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");

@@ -1,6 +1,7 @@
 #include "cinnabar/schema/escape_hint.h"
 
 #include "cinnabar/base/utf8.h"
+#include "cinnabar/schema/problem.h"
 #include "cinnabar/schema/secrets.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@ namespace cinnabar::schema {
 
 namespace {
 
-constexpr size_t kShownBytes = 300;
 constexpr std::string_view kEscapes = "btnfr";
 constexpr std::string_view kControls = "\b\t\n\f\r";
 

@@ -8,9 +8,7 @@
 
 namespace cinnabar::schema {
 
-namespace {
-constexpr size_t kShownBytes = 300;
-}
+namespace {}
 
 std::string to_string(const Problem& problem) {
   std::string text = problem.where;

@@ -15,6 +15,9 @@ struct Problem {
   std::string message;  // what is expected and what to do
 };
 
+// Of what a user gave, in a message.
+inline constexpr size_t kShownBytes = 300;
+
 // "train.toml:12: network_dim = abc: expected a whole number"
 std::string to_string(const Problem& problem);
 

@@ -9,6 +9,7 @@
 #include "cinnabar/schema/escape_hint.h"
 #include "cinnabar/schema/key_values.h"
 #include "cinnabar/schema/planned.h"
+#include "cinnabar/schema/problem.h"
 #include "cinnabar/schema/run_length_rules.h"
 #include "cinnabar/schema/value_text.h"
 
@@ -17,8 +18,6 @@ namespace cinnabar::schema {
 namespace {
 
 using GivenMap = std::map<std::string, Given>;
-
-constexpr size_t kShownBytes = 300;
 
 GivenMap merge(const std::vector<Source>& sources, GivenMap Source::* part) {
   GivenMap merged;
