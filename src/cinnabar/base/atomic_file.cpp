@@ -23,9 +23,7 @@ const char* room_hint(int error) {
 }
 
 [[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
-  const bool full = is_no_space(error);
-  throw Error(full ? ErrorCode::OutOfSpace : ErrorCode::Io,
-              std::string(what) + " " + path.string() + ": " + std::strerror(error) + (full ? room_hint(error) : ""));
+  throw write_error(what, path, error, is_no_space(error) ? room_hint(error) : "");
 }
 
 // A rename would put a plain file in the place of a device or a link.

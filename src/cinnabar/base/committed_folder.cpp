@@ -32,10 +32,7 @@ constexpr size_t kShownBytes = 120;
 constexpr uint64_t kLargestVersion = 1'000'000;
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
-  const bool is_full = is_no_space(error);
-  throw Error(is_full ? ErrorCode::OutOfSpace : ErrorCode::Io, std::string(what) + " " + path.string() + ": " +
-                                                                   std::strerror(error) +
-                                                                   (is_full ? "; free some space and try again" : ""));
+  throw write_error(what, path, error, is_no_space(error) ? "; free some space and try again" : "");
 }
 
 fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }

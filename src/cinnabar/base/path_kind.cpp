@@ -1,6 +1,7 @@
 #include "cinnabar/base/path_kind.h"
 
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 namespace cinnabar::base {
@@ -59,5 +60,10 @@ std::string why_not_replaced(const fs::path& path) {
 }
 
 bool is_no_space(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+Error write_error(std::string_view what, const fs::path& path, int error, const std::string& advice) {
+  return Error(is_no_space(error) ? ErrorCode::OutOfSpace : ErrorCode::Io,
+               std::string(what) + " " + path.string() + ": " + std::strerror(error) + advice);
+}
 
 }  // namespace cinnabar::base

@@ -3,6 +3,9 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
+
+#include "cinnabar/base/error.h"
 
 namespace cinnabar::base {
 
@@ -16,5 +19,7 @@ std::string why_no_file(const std::filesystem::path& path);
 std::string why_not_replaced(const std::filesystem::path& path);
 // Whether this errno of a write means that there is no room: a full disk, a quota, or the limit of file sizes.
 bool is_no_space(int error);
+// "cannot make FOLDER: Permission denied" with `advice` behind it; Error{OutOfSpace} or Error{Io}. `error` is an errno.
+Error write_error(std::string_view what, const std::filesystem::path& path, int error, const std::string& advice = "");
 
 }  // namespace cinnabar::base

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
@@ -28,10 +27,8 @@ TensorCache::TensorCache(std::filesystem::path folder, std::string kind)
     : folder_(std::move(folder)), kind_(std::move(kind)) {
   if (folder_.empty()) return;
   if (!base::make_folders(folder_)) {
-    const bool is_full = base::is_no_space(errno);
-    throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                      "cannot make the cache folder " + folder_.string() + ": " + std::strerror(errno) +
-                          "; choose another folder, or cache in memory (--cache_latents)");
+    throw base::write_error("cannot make the cache folder", folder_, errno,
+                            "; choose another folder, or cache in memory (--cache_latents)");
   }
   base::remove_leftovers(folder_);  // of killed programs
   std::vector<std::filesystem::path> found;

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
@@ -93,9 +92,7 @@ std::string masked_crc(std::string_view text) {
 }
 
 [[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
-  const bool is_full = base::is_no_space(error);
-  throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                    "cannot " + std::string(what) + " " + path.string() + ": " + std::strerror(error));
+  throw base::write_error("cannot " + std::string(what), path, error);
 }
 
 }  // namespace

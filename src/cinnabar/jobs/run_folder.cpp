@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <new>
 #include <span>
@@ -44,10 +43,8 @@ std::string folder_name(const std::string& name) {
 }
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
-  const bool is_full = base::is_no_space(error);
-  throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                    std::string(what) + " " + path.string() + ": " + std::strerror(error) +
-                        (is_full ? "; free some space" : "") + ", or give --workspace FOLDER");
+  const std::string advice = base::is_no_space(error) ? "; free some space" : "";
+  throw base::write_error(what, path, error, advice + ", or give --workspace FOLDER");
 }
 
 }  // namespace

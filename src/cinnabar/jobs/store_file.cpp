@@ -65,11 +65,7 @@ std::string time_text() {
 // drop SQLite's locks.
 void ensure_file(const fs::path& path) {
   const base::Descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!made.is_open() && errno != EEXIST) {
-    const bool is_full = base::is_no_space(errno);
-    throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                      "cannot make " + path.string() + ": " + std::strerror(errno));
-  }
+  if (!made.is_open() && errno != EEXIST) throw base::write_error("cannot make", path, errno);
 }
 
 void configure(Database& database) {

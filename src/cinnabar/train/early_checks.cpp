@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -20,11 +19,7 @@ namespace cinnabar::train {
 namespace {
 
 void check_writable(const std::string& option, const std::filesystem::path& folder) {
-  if (!base::make_folders(folder)) {
-    const int problem = errno;
-    throw base::Error(base::is_no_space(problem) ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                      "cannot make " + option + " " + folder.string() + ": " + std::strerror(problem));
-  }
+  if (!base::make_folders(folder)) throw base::write_error("cannot make " + option, folder, errno);
   // An empty file may fit a full disk, a page does not.
   const std::filesystem::path probe = folder / ".cinnabar-write-test";
   try {

@@ -21,9 +21,7 @@ namespace cinnabar::train {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
-  const int problem = errno;
-  throw base::Error(base::is_no_space(problem) ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                    what + " " + path.string() + ": " + std::strerror(problem));
+  throw base::write_error(what, path, errno);
 }
 
 // "d05914c0123abcde, process 4711 on the machine anna", as the holder wrote it.

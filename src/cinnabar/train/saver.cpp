@@ -37,16 +37,6 @@ std::optional<at::ScalarType> precision_of(const schema::Values& values) {
 Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
              base::EventSink& events)
     : set_(set), facts_(std::move(facts)), values_(values), events_(events), folder_(values.text("output_dir")) {
-  if (!base::make_folders(folder_)) {
-    const bool is_full = base::is_no_space(errno);
-    throw base::Error(is_full ? base::ErrorCode::OutOfSpace : base::ErrorCode::Io,
-                      "cannot make output_dir " + folder_.string() + ": " + std::strerror(errno));
-  }
-  // Fails now, not after hours of training, when the folder cannot be written. An empty file may fit a full disk, a
-  // page does not.
-  const std::filesystem::path probe = folder_ / ".cinnabar-write-test";
-  base::write_file(probe, std::string(4096, '\n'));
-  base::file_calls().unlink(probe);
   extension_ = "." + values_.maybe_text("save_model_as").value_or("safetensors");
   if (extension_ != ".safetensors")
     events_.log("save_model_as " + extension_.substr(1) + ": files of this format hold no metadata.");
