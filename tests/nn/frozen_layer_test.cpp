@@ -6,6 +6,7 @@
 
 #include "cinnabar/nn/cpu_kernels.h"
 #include "cinnabar/nn/layer.h"
+#include "nn/has_kernels.h"
 
 namespace cinnabar::nn {
 
@@ -109,11 +110,6 @@ void check_convolution(const ConvCase& c, bool is_channels_last) {
   CHECK(error(x1.grad(), x2.grad()) < kClose);
   if (c.has_add) CHECK(error(add1.grad(), add2.grad()) < kClose);
   if (c.has_row_bias) CHECK(error(row1.grad(), row2.grad()) < kClose);
-}
-
-bool has_kernels() {
-  if (cpu_kernels() == nullptr) MESSAGE("this processor has neither AVX2 nor AVX-512: nothing to check");
-  return cpu_kernels() != nullptr;
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 #include "cinnabar/train/training_log.h"
 
 #include <ctime>
-#include <fstream>
 #include <numeric>
 
-#include <unistd.h>
+#include "cinnabar/train/memory_report.h"
 
 namespace cinnabar::train {
 
@@ -17,15 +16,6 @@ std::string local_time_text() {
   char text[32] = {};
   std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &parts);
   return text;
-}
-
-// Resident memory of this process, 0 when the system does not say.
-int64_t resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  int64_t pages = 0;
-  int64_t resident = 0;
-  statm >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 }  // namespace
@@ -66,7 +56,7 @@ void TrainingLog::step(const StepReport& report) {
                           .loss = report.loss,
                           .average_loss = average(),
                           .grad_norm = report.grad_norm,
-                          .memory_bytes = report.memory_bytes ? *report.memory_bytes : resident_bytes()};
+                          .memory_bytes = report.memory_bytes ? *report.memory_bytes : resident_memory().now};
   if (!report.rates.empty()) progress.learning_rate = report.rates.back().second;
   // Of optimizers that find the size of their steps: what the parameters saw, not the factor on it.
   for (const auto& [key, value] : report.more) {
