@@ -5,6 +5,14 @@ endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
+# A release build compiles the files of a target in groups: reading the headers is most of the work. Names of helpers therefore differ in
+# all files of a folder; a file that can't be grouped says SKIP_UNITY_BUILD_INCLUSION. Developers' builds compile file by file, so
+# that an edit costs one file.
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)
+endif()
+
 find_program(CINNABAR_CCACHE ccache)
 if(CINNABAR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Precompiled headers need these two relaxations (ccache manual, "Precompiled headers").
@@ -74,14 +82,8 @@ endfunction()
 
 # cinnabar_registry(NAME [TORCH] LINK ...): every .cpp of this folder, as objects so that self-registration survives linking.
 # A registry with torch code is compiled twice: cinnabar_NAME (engine) and cinnabar_NAME_entries (descriptions alone, no torch).
-# UNITY: a release build compiles its small files together, since reading the headers is most of the work; names of helpers must then differ
-# from those of the other files.
 function(cinnabar_registry name)
-  cmake_parse_arguments(M "TORCH;UNITY" "" "LINK;ENTRIES_LINK" ${ARGN})
-  if(M_UNITY AND CMAKE_BUILD_TYPE STREQUAL Release)
-    set(CMAKE_UNITY_BUILD ON)
-    set(CMAKE_UNITY_BUILD_BATCH_SIZE 14)
-  endif()
+  cmake_parse_arguments(M "TORCH" "" "LINK;ENTRIES_LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT (M_TORCH AND CINNABAR_FUZZ))
     add_library(cinnabar_${name} OBJECT ${sources})

@@ -13,7 +13,7 @@ namespace {
 using namespace cinnabar;
 using namespace cinnabar::adapters;
 
-void fill(nn::Layer& layer) {
+void fill_weights(nn::Layer& layer) {
   layer.weight = at::sin(at::arange(layer.weight.numel(), at::kFloat)).reshape(layer.weight.sizes());
   layer.bias = at::zeros({layer.weight.size(0)});
 }
@@ -42,7 +42,7 @@ TEST_CASE("every_kind_restores_bit_by_bit_from_its_own_file") {
   nn::Linear linear(8, 6);
   nn::Conv2d conv({.in = 4, .out = 6});
   for (nn::Layer* layer : std::initializer_list<nn::Layer*>{&linear, &conv}) {
-    fill(*layer);
+    fill_weights(*layer);
     for (const std::string& name : adapter_factories().names()) {
       const AdapterFactory& factory = adapter_factories().at(name);
       const auto adapter = trained(factory, *layer);
@@ -63,7 +63,7 @@ TEST_CASE("every_kind_restores_bit_by_bit_from_its_own_file") {
 
 TEST_CASE("every_kind_changes_the_output_as_its_delta_says") {
   nn::Linear layer(8, 6);
-  fill(layer);
+  fill_weights(layer);
   const at::Tensor x = at::linspace(-1.0, 1.0, 24).reshape({3, 8});
   for (const std::string& name : adapter_factories().names()) {
     const auto adapter = trained(adapter_factories().at(name), layer);

@@ -34,7 +34,7 @@ void fill_up(LayerAdapter& adapter) {
   up.copy_(at::linspace(-0.5, 0.5, up.numel()).reshape(up.sizes()));
 }
 
-void fill(nn::Layer& layer) {
+void fill_base(nn::Layer& layer) {
   layer.weight = at::sin(at::arange(layer.weight.numel(), at::kFloat)).reshape(layer.weight.sizes());
   layer.bias = at::zeros({layer.weight.size(0)});
 }
@@ -43,7 +43,7 @@ void fill(nn::Layer& layer) {
 
 TEST_CASE("starts_as_no_change_with_down_within_one_over_root_of_the_inputs") {
   nn::Conv2d layer({.in = 8, .out = 6});
-  fill(layer);
+  fill_base(layer);
   const auto adapter = make(layer, {.conv_dim = 4});
   const at::Tensor down = tensor_named(*adapter, "lora_down.weight");
   const double bound = 1.0 / std::sqrt(8.0 * 9.0);
@@ -70,7 +70,7 @@ TEST_CASE("forward_equals_the_merged_weight_at_every_multiplier") {
   nn::Linear linear(8, 6);
   nn::Conv2d conv({.in = 8, .out = 6, .stride = 2});
   const auto check = [](nn::Layer& layer, const at::Tensor& x) {
-    fill(layer);
+    fill_base(layer);
     const auto adapter = make(layer, {.network_dim = 3, .network_alpha = {2.0, true}, .conv_dim = 2});
     fill_up(*adapter);
     layer.attach(adapter);
@@ -115,7 +115,7 @@ TEST_CASE("alpha_keeps_the_type_that_it_was_given_with") {
 
 TEST_CASE("loads_any_alpha_type_and_takes_the_rank_without_one") {
   nn::Linear layer(8, 6);
-  fill(layer);
+  fill_base(layer);
   const AdapterOptions options;
   const AdapterTensors file{{"lora_down.weight", at::ones({2, 8})}, {"lora_up.weight", at::ones({6, 2})}};
   const auto scale_of = [&](const AdapterTensors& tensors) {
@@ -150,7 +150,7 @@ TEST_CASE("a_file_for_another_model_is_refused_with_both_shapes") {
 
 TEST_CASE("dropouts_act_in_training_only_and_repeat_within_a_step") {
   nn::Linear layer(8, 6);
-  fill(layer);
+  fill_base(layer);
   const auto context = std::make_shared<StepContext>();
   const auto adapter = make(layer, {.network_dropout = 0.5}, false, context);
   fill_up(*adapter);
@@ -167,7 +167,7 @@ TEST_CASE("dropouts_act_in_training_only_and_repeat_within_a_step") {
 
 TEST_CASE("a_dropped_module_gives_the_layer_alone") {
   nn::Linear layer(8, 6);
-  fill(layer);
+  fill_base(layer);
   const auto context = std::make_shared<StepContext>(StepContext{.is_training = true, .samples = {1}});
   const auto adapter = make(layer, {.module_dropout = 1.0}, false, context);
   fill_up(*adapter);
@@ -178,7 +178,7 @@ TEST_CASE("a_dropped_module_gives_the_layer_alone") {
 
 TEST_CASE("a_parameter_may_become_a_view_of_a_flat_buffer") {
   nn::Linear layer(8, 6);
-  fill(layer);
+  fill_base(layer);
   const auto adapter = make(layer, {.network_dim = 2});
   layer.attach(adapter);
   fill_up(*adapter);
@@ -206,7 +206,7 @@ TEST_CASE("a_file_without_a_rank_is_refused") {
 
 TEST_CASE("a_layer_that_adds_the_update_in_its_own_pass_gives_what_apply_gives") {
   const auto check = [](nn::Layer& layer, const at::Tensor& x0, const AdapterOptions& options) {
-    fill(layer);
+    fill_base(layer);
     const auto context =
         std::make_shared<StepContext>(StepContext{.is_training = true, .seed = 3, .step = 5, .samples = {7, 8}});
     const auto adapter = make(layer, options, false, context);

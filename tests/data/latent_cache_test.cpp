@@ -47,7 +47,7 @@ at::Tensor encode(const at::Tensor& pixels) {
   return at::cat({mean, at::full_like(mean, -4.0)}, 1);
 }
 
-struct Scene {
+struct CacheScene {
   TemporaryFolder folder;
   std::vector<std::string> said;
   PictureNotes notes{[this](const std::string& text) { said.push_back(text); }};
@@ -98,7 +98,7 @@ struct Scene {
 };
 
 TEST_CASE("a_second_run_takes_everything_from_disk") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   scene.put("b.png", plain(20));
   CHECK(scene.run() == 2);
@@ -106,7 +106,7 @@ TEST_CASE("a_second_run_takes_everything_from_disk") {
 }
 
 TEST_CASE("equal_content_is_kept_once_under_whatever_name") {
-  Scene scene;
+  CacheScene scene;
   scene.put("aaa.bbb.png", plain(10));
   scene.put("aaa.ccc.png", plain(20));
   CHECK(scene.run() == 2);  // two names with the same beginning are two pictures
@@ -115,7 +115,7 @@ TEST_CASE("equal_content_is_kept_once_under_whatever_name") {
 }
 
 TEST_CASE("a_picture_edited_behind_size_and_date_is_encoded_anew") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   scene.put("b.png", plain(20));
   CHECK(scene.run() == 2);
@@ -131,7 +131,7 @@ TEST_CASE("a_picture_edited_behind_size_and_date_is_encoded_anew") {
 }
 
 TEST_CASE("keys_cover_everything_that_changes_latents") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", half_transparent());
   CHECK(scene.run() == 1);
   CHECK(scene.run("another vae") == 1);
@@ -161,7 +161,7 @@ TEST_CASE("keys_cover_everything_that_changes_latents") {
 }
 
 TEST_CASE("a_half_written_shard_is_named_and_made_again") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   CHECK(scene.run() == 1);
   for (const auto& entry : fs::directory_iterator(scene.folder / "cache")) {
@@ -174,7 +174,7 @@ TEST_CASE("a_half_written_shard_is_named_and_made_again") {
 }
 
 TEST_CASE("a_picture_that_cannot_be_read_is_left_out_and_the_rest_goes_on") {
-  Scene scene;
+  CacheScene scene;
   for (const char* name : {"a.png", "b.png", "c.png"}) scene.put(name, half_transparent());
   const std::string whole = base::read_file(scene.pictures() / "b.png");
   std::string broken = whole;
@@ -195,7 +195,7 @@ TEST_CASE("a_picture_that_cannot_be_read_is_left_out_and_the_rest_goes_on") {
 }
 
 TEST_CASE("latents_that_are_not_finite_are_made_again_in_fp32_for_that_picture") {
-  Scene scene;
+  CacheScene scene;
   scene.put("dark.png", plain(10));
   scene.put("white.png", plain(255));
   scene.encoder = [](const at::Tensor& pixels) {
@@ -218,7 +218,7 @@ TEST_CASE("latents_that_are_not_finite_are_made_again_in_fp32_for_that_picture")
 }
 
 TEST_CASE("latents_that_stay_not_finite_leave_the_picture_out") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   scene.put("white.png", plain(255));
   scene.encoder = [](const at::Tensor& pixels) {
@@ -236,7 +236,7 @@ TEST_CASE("latents_that_stay_not_finite_leave_the_picture_out") {
 }
 
 TEST_CASE("changing_pictures_cannot_be_cached") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   for (const bool is_crop : {true, false}) {
     scene.subset.random_crop = is_crop;
@@ -249,7 +249,7 @@ TEST_CASE("changing_pictures_cannot_be_cached") {
 }
 
 TEST_CASE("batches_carry_masks_and_sizes_the_same_with_and_without_a_cache") {
-  Scene scene;
+  CacheScene scene;
   scene.subset.alpha_mask = true;
   scene.subset.flip_aug = true;
   scene.put("a.png", half_transparent());
@@ -280,7 +280,7 @@ TEST_CASE("batches_carry_masks_and_sizes_the_same_with_and_without_a_cache") {
 }
 
 TEST_CASE("a_picture_that_vanishes_during_a_run_is_left_out_of_its_batch") {
-  Scene scene;
+  CacheScene scene;
   for (const char* name : {"a.png", "b.png"}) scene.put(name, plain(10));
   const std::vector<Dataset> datasets = scene.scan();
   fs::remove(scene.pictures() / "b.png");
@@ -294,7 +294,7 @@ TEST_CASE("a_picture_that_vanishes_during_a_run_is_left_out_of_its_batch") {
 }
 
 TEST_CASE("npz_files_are_written_as_sd_scripts_names_them_and_read_back") {
-  Scene scene;
+  CacheScene scene;
   scene.subset.flip_aug = true;
   scene.subset.alpha_mask = true;
   scene.put("a.png", half_transparent());
@@ -324,7 +324,7 @@ TEST_CASE("npz_files_are_written_as_sd_scripts_names_them_and_read_back") {
 }
 
 TEST_CASE("case_12_npz_files_of_names_with_two_dots_stay_apart") {
-  Scene scene;
+  CacheScene scene;
   scene.put("aaa.bbb.png", plain(10));
   scene.put("aaa.ccc.png", plain(200));
   scene.npz = {.writes = true};
@@ -339,7 +339,7 @@ TEST_CASE("case_12_npz_files_of_names_with_two_dots_stay_apart") {
 }
 
 TEST_CASE("pictures_that_share_a_name_have_no_npz_files") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   scene.put("a.webp", plain(200));  // a PNG by its content, which decides
   scene.put("b.png", plain(90));
@@ -357,7 +357,7 @@ TEST_CASE("pictures_that_share_a_name_have_no_npz_files") {
 }
 
 TEST_CASE("npz_files_that_do_not_fit_are_named_and_the_picture_is_encoded") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   scene.npz = {.writes = true};
   CHECK(scene.run() == 1);
@@ -393,7 +393,7 @@ TEST_CASE("npz_files_that_do_not_fit_are_named_and_the_picture_is_encoded") {
 }
 
 TEST_CASE("npz_files_of_another_size_or_bucket_do_not_fit") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   Sample sample = scene.scan()[0].samples[0];
   const fs::path path = npz_path(sample, "_sdxl.npz");
@@ -416,7 +416,7 @@ TEST_CASE("npz_files_of_another_size_or_bucket_do_not_fit") {
 }
 
 TEST_CASE("npz_files_that_nobody_asked_for_are_mentioned_and_never_pictures") {
-  Scene scene;
+  CacheScene scene;
   scene.put("a.png", plain(10));
   scene.npz = {.writes = true};
   CHECK(scene.run() == 1);

@@ -15,26 +15,26 @@ namespace cinnabar::data {
 namespace {
 
 namespace fs = std::filesystem;
-using Colour = std::array<int, 3>;
+using Rgb = std::array<int, 3>;
 
 const fs::path kPictures = fs::path(CINNABAR_TESTS_DIR) / "data" / "pictures";
-constexpr Colour kRed = {255, 0, 0};
-constexpr Colour kGreen = {0, 255, 0};
-constexpr Colour kBlue = {0, 0, 255};
-constexpr Colour kWhite = {255, 255, 255};
+constexpr Rgb kRed = {255, 0, 0};
+constexpr Rgb kGreen = {0, 255, 0};
+constexpr Rgb kBlue = {0, 0, 255};
+constexpr Rgb kWhite = {255, 255, 255};
 
-Colour pixel(const Picture& picture, int64_t x, int64_t y) {
+Rgb pixel(const Picture& picture, int64_t x, int64_t y) {
   const size_t i = static_cast<size_t>((y * picture.width + x) * picture.channels);
   return {picture.pixels[i], picture.pixels[i + 1], picture.pixels[i + 2]};
 }
 
 // The four quarters of a 32x16 picture, or of one turned to 16x32: left top, right top, left bottom, right bottom.
-bool has_quarters(const Picture& picture, const std::array<Colour, 4>& expected, int tolerance) {
+bool has_quarters(const Picture& picture, const std::array<Rgb, 4>& expected, int tolerance) {
   bool is_equal = true;
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t x = picture.width * (1 + 2 * (i % 2)) / 4;
     const int64_t y = picture.height * (1 + 2 * (i / 2)) / 4;
-    const Colour found = pixel(picture, x, y);
+    const Rgb found = pixel(picture, x, y);
     for (size_t c = 0; c < 3; ++c) {
       is_equal = is_equal && std::abs(found[c] - expected[static_cast<size_t>(i)][c]) <= tolerance;
     }
@@ -106,14 +106,14 @@ TEST_CASE("threads_read_their_own_reasons") {
 }
 
 TEST_CASE("every_orientation_shows_the_same_picture_as_a_viewer") {
-  const std::array<std::array<Colour, 4>, 8> expected = {{{kRed, kGreen, kBlue, kWhite},
-                                                          {kGreen, kRed, kWhite, kBlue},
-                                                          {kWhite, kBlue, kGreen, kRed},
-                                                          {kBlue, kWhite, kRed, kGreen},
-                                                          {kRed, kBlue, kGreen, kWhite},
-                                                          {kBlue, kRed, kWhite, kGreen},
-                                                          {kWhite, kGreen, kBlue, kRed},
-                                                          {kGreen, kWhite, kRed, kBlue}}};
+  const std::array<std::array<Rgb, 4>, 8> expected = {{{kRed, kGreen, kBlue, kWhite},
+                                                       {kGreen, kRed, kWhite, kBlue},
+                                                       {kWhite, kBlue, kGreen, kRed},
+                                                       {kBlue, kWhite, kRed, kGreen},
+                                                       {kRed, kBlue, kGreen, kWhite},
+                                                       {kBlue, kRed, kWhite, kGreen},
+                                                       {kWhite, kGreen, kBlue, kRed},
+                                                       {kGreen, kWhite, kRed, kBlue}}};
   for (int i = 1; i <= 8; ++i) {
     CAPTURE(i);
     const fs::path path = kPictures / ("orientation_" + std::to_string(i) + ".jpg");
@@ -138,7 +138,7 @@ TEST_CASE("bitmaps_with_and_without_palette_are_read") {
 }
 
 TEST_CASE("ink_colours_become_rgb") {
-  const std::array<Colour, 4> expected = {kRed, kGreen, kBlue, kWhite};
+  const std::array<Rgb, 4> expected = {kRed, kGreen, kBlue, kWhite};
   // Adobe's programs store the inks inverted and say so by an APP14 segment; others do neither.
   CHECK(has_quarters(load_picture(kPictures / "cmyk_adobe.jpg"), expected, 3));
   CHECK(has_quarters(load_picture(kPictures / "cmyk_plain.jpg"), expected, 3));
@@ -151,7 +151,7 @@ TEST_CASE("ink_colours_become_rgb") {
 TEST_CASE("the_colour_profile_of_inks_counts") {
   const Picture picture = load_picture(kPictures / "cmyk_profile.jpg");
   // What the profile in the file says of the four pairs of inks, by littlecms.
-  CHECK(has_quarters(picture, {Colour{200, 29, 39}, Colour{0, 150, 69}, Colour{50, 50, 140}, kWhite}, 3));
+  CHECK(has_quarters(picture, {Rgb{200, 29, 39}, Rgb{0, 150, 69}, Rgb{50, 50, 140}, kWhite}, 3));
   REQUIRE(picture.notes.size() == 1);
   CHECK(picture.notes.front() == "CMYK: converted by its colour profile");
 }
@@ -176,12 +176,12 @@ TEST_CASE("the_first_frame_of_an_animation_is_used_and_said") {
 
 TEST_CASE("sixteen_bits_are_scaled_or_cut_off_as_asked") {
   const Picture scaled = load_picture(kPictures / "grey16.png");
-  CHECK(pixel(scaled, 0, 0) == Colour{0, 0, 0});
-  CHECK(pixel(scaled, 1, 0) == Colour{0, 0, 0});
-  CHECK(pixel(scaled, 2, 0) == Colour{1, 1, 1});
+  CHECK(pixel(scaled, 0, 0) == Rgb{0, 0, 0});
+  CHECK(pixel(scaled, 1, 0) == Rgb{0, 0, 0});
+  CHECK(pixel(scaled, 2, 0) == Rgb{1, 1, 1});
   CHECK(pixel(scaled, 3, 0) == kWhite);
   const Picture clipped = load_picture(kPictures / "grey16.png", {.sixteen_bit = SixteenBit::ClipGrey});
-  CHECK(pixel(clipped, 1, 0) == Colour{100, 100, 100});
+  CHECK(pixel(clipped, 1, 0) == Rgb{100, 100, 100});
   CHECK(pixel(clipped, 2, 0) == kWhite);
 }
 

@@ -30,12 +30,13 @@ Picture ramp(Size size, int64_t channels = 3) {
   return picture;
 }
 
-struct Scene {
+struct PictureScene {
   TemporaryFolder folder;
   DatasetOptions options;
   Sample sample;
 
-  explicit Scene(const Picture& picture, Size target, bool enable_bucket = true, const std::string& name = "a.png") {
+  explicit PictureScene(const Picture& picture, Size target, bool enable_bucket = true,
+                        const std::string& name = "a.png") {
     save_png(folder / name, picture);
     options.bucket = {
         .resolution = target, .enable_bucket = enable_bucket, .min_bucket_reso = 8, .bucket_reso_steps = 8};
@@ -52,7 +53,7 @@ uint8_t at(const Picture& picture, int64_t x, int64_t y, int64_t channel) {
 }
 
 TEST_CASE("without_augmentation_the_cut_is_from_the_centre") {
-  Scene scene(ramp({48, 32}), {32, 32});
+  PictureScene scene(ramp({48, 32}), {32, 32});
   const PreparedPicture prepared = prepare_picture(scene.sample, scene.options, PictureDraw{});
   CHECK(prepared.picture.size() == Size{32, 32});
   CHECK(at(prepared.picture, 0, 0, 0) == 8);
@@ -61,7 +62,7 @@ TEST_CASE("without_augmentation_the_cut_is_from_the_centre") {
 }
 
 TEST_CASE("random_crop_moves_the_cut_by_seed_epoch_and_item_alone") {
-  Scene scene(ramp({48, 32}), {32, 32});
+  PictureScene scene(ramp({48, 32}), {32, 32});
   scene.subset().random_crop = true;
   std::set<int> lefts;
   for (uint64_t item = 0; item < 60; ++item) {
@@ -77,7 +78,7 @@ TEST_CASE("random_crop_moves_the_cut_by_seed_epoch_and_item_alone") {
 }
 
 TEST_CASE("without_buckets_random_crop_cuts_from_the_picture_as_it_is") {
-  Scene scene(ramp({64, 60}), {32, 32}, false);
+  PictureScene scene(ramp({64, 60}), {32, 32}, false);
   scene.subset().random_crop = true;
   const PreparedPicture prepared = prepare_picture(scene.sample, scene.options, PictureDraw{.seed = 1, .item = 4});
   CHECK(at(prepared.picture, 31, 0, 0) - at(prepared.picture, 0, 0, 0) == 31);  // not scaled
@@ -88,7 +89,7 @@ TEST_CASE("without_buckets_random_crop_cuts_from_the_picture_as_it_is") {
 }
 
 TEST_CASE("a_face_in_the_name_is_cut_around_only_when_asked") {
-  Scene scene(ramp({96, 64}), {32, 32}, false, "a_80_16_8_8.png");
+  PictureScene scene(ramp({96, 64}), {32, 32}, false, "a_80_16_8_8.png");
   const Picture plain = prepare_picture(scene.sample, scene.options, PictureDraw{}).picture;
   scene.subset().face_crop_aug_range = std::array{4.0, 4.0};
   const Picture face = prepare_picture(scene.sample, scene.options, PictureDraw{}).picture;
@@ -98,7 +99,7 @@ TEST_CASE("a_face_in_the_name_is_cut_around_only_when_asked") {
 }
 
 TEST_CASE("color_aug_changes_some_pictures_and_keeps_the_mask") {
-  Scene scene(ramp({32, 32}, 4), {32, 32});
+  PictureScene scene(ramp({32, 32}, 4), {32, 32});
   scene.subset().alpha_mask = true;
   const PreparedPicture plain = prepare_picture(scene.sample, scene.options, PictureDraw{});
   scene.subset().color_aug = true;
@@ -113,7 +114,7 @@ TEST_CASE("color_aug_changes_some_pictures_and_keeps_the_mask") {
 }
 
 TEST_CASE("the_alpha_channel_is_the_mask_and_is_mirrored_too") {
-  Scene scene(ramp({32, 32}, 4), {32, 32});
+  PictureScene scene(ramp({32, 32}, 4), {32, 32});
   scene.subset().alpha_mask = true;
   const PreparedPicture prepared = prepare_picture(scene.sample, scene.options, false);
   REQUIRE(prepared.mask.size() == 32 * 32);
@@ -128,14 +129,14 @@ TEST_CASE("the_alpha_channel_is_the_mask_and_is_mirrored_too") {
 }
 
 TEST_CASE("a_picture_without_alpha_counts_in_full") {
-  Scene scene(ramp({32, 32}), {32, 32});
+  PictureScene scene(ramp({32, 32}), {32, 32});
   scene.subset().alpha_mask = true;
   const PreparedPicture prepared = prepare_picture(scene.sample, scene.options, false);
   CHECK(prepared.mask == std::vector<uint8_t>(32 * 32, 255));
 }
 
 TEST_CASE("transparent_parts_are_laid_over_the_background_and_it_is_said") {
-  Scene scene(ramp({32, 32}, 4), {32, 32});
+  PictureScene scene(ramp({32, 32}, 4), {32, 32});
   const PreparedPicture white = prepare_picture(scene.sample, scene.options, false);
   CHECK(at(white.picture, 0, 0, 2) == 255);
   CHECK(at(white.picture, 31, 0, 2) == 200);
@@ -150,7 +151,7 @@ TEST_CASE("transparent_parts_are_laid_over_the_background_and_it_is_said") {
 }
 
 TEST_CASE("a_mask_picture_goes_the_way_of_its_picture") {
-  Scene scene(ramp({48, 32}), {32, 32});
+  PictureScene scene(ramp({48, 32}), {32, 32});
   Picture mask = ramp({96, 64});  // twice as large: its red is 0..95
   save_png(scene.folder / "mask.png", mask);
   scene.sample.mask = scene.folder / "mask.png";
@@ -166,7 +167,7 @@ TEST_CASE("a_mask_picture_goes_the_way_of_its_picture") {
 }
 
 TEST_CASE("a_mask_that_lies_as_the_stored_photograph_is_turned_with_it") {
-  Scene scene(ramp({16, 32}), {16, 32});
+  PictureScene scene(ramp({16, 32}), {16, 32});
   scene.sample.path = fs::path(CINNABAR_TESTS_DIR) / "data" / "pictures" / "orientation_6.jpg";  // stored as 32x16
   save_png(scene.folder / "mask.png", ramp({32, 16}));
   scene.sample.mask = scene.folder / "mask.png";
@@ -189,7 +190,7 @@ TEST_CASE("size_numbers_follow_the_reference_and_the_mirror") {
 }
 
 TEST_CASE("a_picture_that_changed_its_size_is_an_error_that_names_it") {
-  Scene scene(ramp({48, 32}), {32, 32});
+  PictureScene scene(ramp({48, 32}), {32, 32});
   save_png(scene.sample.path, ramp({40, 32}));
   CHECK_THROWS_WITH_AS(prepare_picture(scene.sample, scene.options, false),
                        doctest::Contains("a.png: it has 40x32 pixels now and had 48x32"), base::Error);

@@ -45,14 +45,14 @@ std::string reason(const std::string& file) {
 
 const std::string kEight(8, '\1');
 
-std::string tensor(const std::string& name, const std::string& dtype, const std::string& shape,
+std::string entry(const std::string& name, const std::string& dtype, const std::string& shape,
                    const std::string& offsets) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + shape + "],\"data_offsets\":[" + offsets + "]}";
 }
 
 std::string one(const std::string& dtype, const std::string& shape, const std::string& offsets,
                 const std::string& data = kEight) {
-  return file_of("{" + tensor("a", dtype, shape, offsets) + "}", data);
+  return file_of("{" + entry("a", dtype, shape, offsets) + "}", data);
 }
 
 struct Sample {
@@ -74,7 +74,7 @@ struct Sample {
 }  // namespace
 
 TEST_CASE("bad safetensors files are refused with the name of the broken rule") {
-  const std::string good = "{" + tensor("a", "F32", "2", "0,8") + "}";
+  const std::string good = "{" + entry("a", "F32", "2", "0,8") + "}";
   REQUIRE(reason(file_of(good, kEight)) == "");
   REQUIRE(reason(file_of(good + "     ", kEight)) == "");
   REQUIRE(reason(file_of("{}")) == "");
@@ -95,9 +95,9 @@ TEST_CASE("bad safetensors files are refused with the name of the broken rule") 
   CHECK(reason(file_of("{\"a\":}")) == "header_json");
   CHECK(reason(file_of("{\"\xff\":{}}")) == "header_json");
   CHECK(reason(file_of("{//\n}")) == "header_json");
-  CHECK(reason(file_of("{" + tensor("a", "F32", "1", "0,4") + "," + tensor("a", "F32", "1", "4,8") + "}", kEight)) ==
+  CHECK(reason(file_of("{" + entry("a", "F32", "1", "0,4") + "," + entry("a", "F32", "1", "4,8") + "}", kEight)) ==
         "duplicate_key");
-  CHECK(reason(file_of("{" + tensor("a", "F32", "1", "0,4") + "," + tensor("\\u0061", "F32", "1", "4,8") + "}",
+  CHECK(reason(file_of("{" + entry("a", "F32", "1", "0,4") + "," + entry("\\u0061", "F32", "1", "4,8") + "}",
                        kEight)) == "duplicate_key");
   CHECK(reason(file_of("{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}")) == "duplicate_key");
   CHECK(reason(file_of("{\"__metadata__\":{},\"__metadata__\":{}}")) == "duplicate_key");
@@ -129,12 +129,12 @@ TEST_CASE("bad safetensors files are refused with the name of the broken rule") 
   CHECK(reason(one("F32", "2", "18446744073709551608,18446744073709551615")) == "offsets_outside");
   CHECK(reason(one("F32", "1", "0,8")) == "size_mismatch");
   CHECK(reason(one("BF16", "2", "0,8")) == "size_mismatch");
-  CHECK(reason(file_of("{" + tensor("a", "F32", "1", "0,4") + "," + tensor("b", "F32", "1", "2,6") + "}", kEight)) ==
+  CHECK(reason(file_of("{" + entry("a", "F32", "1", "0,4") + "," + entry("b", "F32", "1", "2,6") + "}", kEight)) ==
         "overlap");
-  CHECK(reason(file_of("{" + tensor("a", "F32", "2", "0,8") + "," + tensor("b", "F32", "2", "0,8") + "}", kEight)) ==
+  CHECK(reason(file_of("{" + entry("a", "F32", "2", "0,8") + "," + entry("b", "F32", "2", "0,8") + "}", kEight)) ==
         "overlap");
   CHECK(reason(one("F32", "1", "4,8")) == "hole");
-  CHECK(reason(file_of("{" + tensor("a", "U8", "1", "0,1") + "," + tensor("b", "F32", "1", "4,8") + "}", kEight)) ==
+  CHECK(reason(file_of("{" + entry("a", "U8", "1", "0,1") + "," + entry("b", "F32", "1", "4,8") + "}", kEight)) ==
         "hole");
   CHECK(reason(one("F32", "1", "0,4")) == "trailing_bytes");
   CHECK(reason(file_of("{}", "x")) == "trailing_bytes");
@@ -200,7 +200,7 @@ TEST_CASE("what is written is read back, with aligned views") {
   CHECK_THROWS_WITH_AS(checkpoint->at("absent"), doctest::Contains("\"absent\" is missing"), base::Error);
 
   // A valid file whose data does not begin at a multiple of four.
-  const std::string header = "{" + tensor("a", "F32", "2", "0,8") + "}";
+  const std::string header = "{" + entry("a", "F32", "2", "0,8") + "}";
   const auto odd = Checkpoint::open(
       folder.put("odd.safetensors", file_of(header + std::string(header.size() % 2 ? 0 : 1, ' '), kEight)));
   CHECK(reinterpret_cast<uintptr_t>(odd->at("a").bytes.data()) % 4 == 0);
@@ -226,7 +226,7 @@ TEST_CASE("the writer refuses what could not be read back") {
 TEST_CASE("a mapped file that is shortened while open gives an error instead of ending the process") {
   const TemporaryFolder folder;
   const std::string data(1 << 20, '\3');
-  const auto path = folder.put("cut.safetensors", file_of("{" + tensor("a", "U8", "1048576", "0,1048576") + "}", data));
+  const auto path = folder.put("cut.safetensors", file_of("{" + entry("a", "U8", "1048576", "0,1048576") + "}", data));
   const auto checkpoint = Checkpoint::open(path);
   const auto bytes = checkpoint->at("a").bytes;
   CHECK_NOTHROW(checkpoint->check());

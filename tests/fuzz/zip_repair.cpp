@@ -12,9 +12,9 @@ namespace {
 constexpr size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22;
 constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
 
-class Bytes {
+class ZipBytes {
  public:
-  explicit Bytes(std::vector<std::byte>& bytes) : bytes_(bytes) {}
+  explicit ZipBytes(std::vector<std::byte>& bytes) : bytes_(bytes) {}
 
   bool has(size_t at, size_t count) const { return at <= bytes_.size() && count <= bytes_.size() - at; }
   uint32_t number(size_t at, size_t count) const {
@@ -34,7 +34,7 @@ class Bytes {
 
 std::vector<std::byte> with_checksums(Input file) {
   std::vector<std::byte> result(file.begin(), file.end());
-  Bytes bytes(result);
+  ZipBytes bytes(result);
   size_t end = result.size();
   while (end >= kEndBytes && bytes.number(end - kEndBytes, 4) != kEnd) --end;
   if (end < kEndBytes) return result;

@@ -8,7 +8,7 @@ namespace cinnabar::hardware {
 
 namespace {
 
-const std::string kFake = std::string(CINNABAR_BIN_DIR) + "/cinnabar_fake_smi.so";
+const std::string kFakeLibrary = std::string(CINNABAR_BIN_DIR) + "/cinnabar_fake_smi.so";
 
 Sources answering(const char* line, const std::string& text) {
   Sources sources;
@@ -17,7 +17,7 @@ Sources answering(const char* line, const std::string& text) {
 }
 
 TEST_CASE("nvml_answers_as_its_tool_would") {
-  const SmiReport report = read_nvidia_smi(answering(command_line::kNvidiaSmi, nvml_text(kFake)));
+  const SmiReport report = read_nvidia_smi(answering(command_line::kNvidiaSmi, nvml_text(kFakeLibrary)));
   REQUIRE(report.gpus.size() == 1);
   CHECK(report.gpus[0].name == "A Fake Card");
   CHECK(report.gpus[0].bdf == "0000:01:00.0");
@@ -29,7 +29,7 @@ TEST_CASE("nvml_answers_as_its_tool_would") {
 }
 
 TEST_CASE("amd_smi_answers_as_its_tool_would") {
-  const SmiReport report = read_amd_smi(answering("amd-smi", amd_smi_text(kFake)));
+  const SmiReport report = read_amd_smi(answering("amd-smi", amd_smi_text(kFakeLibrary)));
   REQUIRE(report.gpus.size() == 1);
   CHECK(report.gpus[0].bdf == "0000:0b:00.0");
   CHECK(report.gpus[0].vram_bytes == 8573157376);
@@ -38,7 +38,7 @@ TEST_CASE("amd_smi_answers_as_its_tool_would") {
 }
 
 TEST_CASE("rocm_smi_answers_as_its_tool_would") {
-  const SmiReport report = read_rocm_smi(answering(command_line::kRocmSmi, rocm_smi_text(kFake)));
+  const SmiReport report = read_rocm_smi(answering(command_line::kRocmSmi, rocm_smi_text(kFakeLibrary)));
   REQUIRE(report.gpus.size() == 1);
   CHECK(report.gpus[0].bdf == "0000:0b:00.0");
   CHECK(report.gpus[0].name == "A Fake Radeon");

@@ -19,7 +19,7 @@ hardware::Machine machine_of(const std::string& name) {
       hardware::load_recording(std::filesystem::path(CINNABAR_TESTS_DIR) / "hardware" / "fixtures" / name));
 }
 
-struct Outcome {
+struct AutoOutcome {
   schema::Config config;
   std::vector<std::string> told;
 
@@ -29,11 +29,11 @@ struct Outcome {
   }
 };
 
-Outcome with_auto(const hardware::Machine& machine, std::vector<std::string> words) {
+AutoOutcome with_auto(const hardware::Machine& machine, std::vector<std::string> words) {
   const schema::Schema schema = train_schema();
   for (const char* word : {"--auto", "--pretrained_model_name_or_path", "embedded", "--train_data_dir", "embedded"})
     words.emplace_back(word);
-  Outcome outcome{.config = schema::read_config(schema, "train", words)};
+  AutoOutcome outcome{.config = schema::read_config(schema, "train", words)};
   outcome.told = apply_auto(schema, machine, outcome.config);
   return outcome;
 }
@@ -44,7 +44,7 @@ TEST_CASE("auto takes the advice for every recorded machine and tells each value
     const std::string name = entry.path().filename().string();
     CAPTURE(name);
     const hardware::Machine machine = machine_of(name);
-    const Outcome outcome = with_auto(machine, {});
+    const AutoOutcome outcome = with_auto(machine, {});
     const auto advice = hardware::advised_options(machine, {.side_px = 512});
     CHECK(outcome.told.size() == advice.size());
     for (const hardware::AdvisedOption& option : advice) {
@@ -67,7 +67,7 @@ TEST_CASE("the presets that are promised by name of card") {
                          Row{"rx7900xtx-igpu1036", "8", "1", "bf16"}, Row{"mi250-2gcd", "16", "1", "bf16"},
                          Row{"no-gpu", "1", "1", "no"}}) {
     CAPTURE(row.machine);
-    const Outcome outcome = with_auto(machine_of(row.machine), {});
+    const AutoOutcome outcome = with_auto(machine_of(row.machine), {});
     CHECK(outcome.value("train_batch_size") == row.batch);
     const std::string accumulation = outcome.value("gradient_accumulation_steps");
     CHECK((accumulation.empty() ? "1" : accumulation) == row.accumulation);
@@ -76,7 +76,7 @@ TEST_CASE("the presets that are promised by name of card") {
 }
 
 TEST_CASE("fp8 without fp8 arithmetic is storage with computation in bf16, and this is told") {
-  const Outcome outcome = with_auto(machine_of("mi250-2gcd"), {});
+  const AutoOutcome outcome = with_auto(machine_of("mi250-2gcd"), {});
   CHECK(outcome.value("mixed_precision") == "bf16");
   CHECK(outcome.tells("the preset's fp8 is storage on this chip: it computes in bf16"));
   CHECK(outcome.tells("fp8_base = true"));
@@ -84,7 +84,7 @@ TEST_CASE("fp8 without fp8 arithmetic is storage with computation in bf16, and t
 }
 
 TEST_CASE("a given option wins over the advice, from the command line or a file") {
-  const Outcome outcome = with_auto(machine_of("rx7600-rocm641"), {"--mixed_precision", "bf16"});
+  const AutoOutcome outcome = with_auto(machine_of("rx7600-rocm641"), {"--mixed_precision", "bf16"});
   CHECK(outcome.value("mixed_precision") == "bf16");
   CHECK(outcome.tells("mixed_precision stays bf16, as given (the advice is fp16"));
   CHECK(outcome.value("train_batch_size") == "2");
@@ -94,27 +94,27 @@ TEST_CASE("a given option wins over the advice, from the command line or a file"
 }
 
 TEST_CASE("batch and accumulation are one decision") {
-  const Outcome outcome = with_auto(machine_of("rx7600-rocm641"), {"--train_batch_size", "8"});
+  const AutoOutcome outcome = with_auto(machine_of("rx7600-rocm641"), {"--train_batch_size", "8"});
   CHECK(outcome.value("train_batch_size") == "8");
   CHECK(outcome.tells("gradient_accumulation_steps = 4 is not taken, since the batch was given"));
   CHECK(outcome.value("gradient_accumulation_steps") != "4");
 }
 
 TEST_CASE("advice that does not go with the given options is left out") {
-  const Outcome outcome = with_auto(machine_of("rx7600-rocm641"), {"--color_aug"});
+  const AutoOutcome outcome = with_auto(machine_of("rx7600-rocm641"), {"--color_aug"});
   CHECK(outcome.value("cache_latents") != "true");
   CHECK(outcome.tells("cache_latents = true is left out"));
 }
 
 TEST_CASE("a batch is halved above 512 px where attention is not fused") {
   CHECK(with_auto(machine_of("rx6800xt-sysfs-only"), {"--resolution", "512"}).value("train_batch_size") == "4");
-  const Outcome wide = with_auto(machine_of("rx6800xt-sysfs-only"), {"--resolution", "1024,768"});
+  const AutoOutcome wide = with_auto(machine_of("rx6800xt-sysfs-only"), {"--resolution", "1024,768"});
   CHECK(wide.value("train_batch_size") == "2");
   CHECK(wide.tells("halved above 512 px"));
 }
 
 TEST_CASE("on the processor the advice for a card does not count") {
-  const Outcome outcome = with_auto(machine_of("rx7900xtx-igpu1036"), {"--device", "cpu"});
+  const AutoOutcome outcome = with_auto(machine_of("rx7900xtx-igpu1036"), {"--device", "cpu"});
   CHECK(outcome.value("mixed_precision") == "no");
   CHECK(outcome.value("train_batch_size") == "1");
 }

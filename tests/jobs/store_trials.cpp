@@ -20,13 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 using faults::StoreCall;
 
-constexpr int kRuns = 3;
-constexpr int64_t kSteps = 40;
+constexpr int kTrialRuns = 3;
+constexpr int64_t kTrialSteps = 40;
 
-std::string folder_name(int number) { return "20260101-00000" + std::to_string(number) + "-run"; }
+std::string trial_folder(int number) { return "20260101-00000" + std::to_string(number) + "-run"; }
 
 void add_run(const fs::path& workspace, int number) {
-  make_run(workspace, {.folder = folder_name(number), .events = progress_lines(kSteps)});
+  make_run(workspace, {.folder = trial_folder(number), .events = progress_lines(kTrialSteps)});
 }
 
 // "" when a store made of these folders lists them all and is whole.
@@ -37,11 +37,11 @@ std::string missing(const fs::path& workspace, int64_t& aside) {
       if (note.find("damaged") == std::string::npos) return note;
       ++aside;
     }
-    if (store.runs({}).size() != kRuns) return "a run is missing";
-    for (int i = 0; i < kRuns; ++i) {
-      const RunRow run = store.find(folder_name(i));
+    if (store.runs({}).size() != kTrialRuns) return "a run is missing";
+    for (int i = 0; i < kTrialRuns; ++i) {
+      const RunRow run = store.find(trial_folder(i));
       if (run.state != "done") return "the state of " + run.folder + " is " + run.state;
-      if (store.metric(run.id, "loss").size() != kSteps) return "steps of " + run.folder + " are missing";
+      if (store.metric(run.id, "loss").size() != kTrialSteps) return "steps of " + run.folder + " are missing";
     }
   }
   Database database(store_path(workspace), {});
@@ -53,7 +53,7 @@ std::string missing(const fs::path& workspace, int64_t& aside) {
 std::string listed(const fs::path& workspace) {
   try {
     RunStore store(workspace);
-    return store.runs({}).size() == kRuns ? "" : "a run is not listed";
+    return store.runs({}).size() == kTrialRuns ? "" : "a run is not listed";
   } catch (const base::Error& error) {
     const bool is_named = error.message().find(store_path(workspace).string()) != std::string::npos;
     return is_named ? "" : "the error does not name the store: " + error.message();
@@ -95,11 +95,11 @@ constexpr Kind kKinds[] = {
 class Trial {
  public:
   explicit Trial(bool is_new) : is_new_(is_new), workspace_(folder_ / "w") {
-    for (int i = 0; i < kRuns - 1; ++i) add_run(workspace_, i);
+    for (int i = 0; i < kTrialRuns - 1; ++i) add_run(workspace_, i);
     if (!is_new) {
       const RunStore store(workspace_);
     }
-    add_run(workspace_, kRuns - 1);
+    add_run(workspace_, kTrialRuns - 1);
     if (!is_new) before_ = base::read_file(store_path(workspace_));
   }
 
@@ -151,7 +151,7 @@ StoreTrials try_store_power(int64_t rounds, uint64_t seed) {
     const formats::TemporaryFolder folder;
     const fs::path workspace = folder / "w";
     const fs::path found = folder / "found";
-    for (int i = 0; i < kRuns; ++i) {
+    for (int i = 0; i < kTrialRuns; ++i) {
       add_run(workspace, i);
       add_run(found, i);
     }
@@ -170,9 +170,9 @@ StoreTrials try_store_power(int64_t rounds, uint64_t seed) {
         states.emplace_back(loss, std::move(files));
       };
       // A store that is begun, and added to by others.
-      for (int i = 0; i < kRuns; ++i) {
+      for (int i = 0; i < kTrialRuns; ++i) {
         RunStore store(workspace);
-        store.rename(store.find(folder_name(i)), "renamed " + std::to_string(i));
+        store.rename(store.find(trial_folder(i)), "renamed " + std::to_string(i));
       }
     }
     for (const auto& [loss, files] : states) {

@@ -7,6 +7,7 @@
 #include "cinnabar/models/sd/block_names.h"
 #include "cinnabar/models/sd/ema_names.h"
 #include "cinnabar/models/sd/file_names.h"
+#include "models/same_weights.h"
 #include "models/small_model.h"
 
 namespace cinnabar::models::sd {
@@ -29,17 +30,6 @@ std::string diffusers_name(const std::string& name) {
   if (name.starts_with(kUNetPrefix)) return "unet." + unet.to_diffusers(name.substr(kUNetPrefix.size())).value_or("");
   if (name.starts_with(kVaePrefix)) return "vae." + vae.to_diffusers(name.substr(kVaePrefix.size())).value_or("");
   return "text_encoder." + name.substr(kTextPrefix.size());
-}
-
-void check_same_weights(DiffusionModel& a, DiffusionModel& b) {
-  const auto first = state_tensors(a);
-  const auto second = state_tensors(b);
-  REQUIRE(first.size() == second.size());
-  for (size_t i = 0; i < first.size(); ++i) {
-    CAPTURE(first[i].first);
-    CHECK(first[i].first == second[i].first);
-    CHECK(at::equal(first[i].second, second[i].second));
-  }
 }
 
 }  // namespace

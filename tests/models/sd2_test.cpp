@@ -9,6 +9,7 @@
 #include "cinnabar/models/sd/file_names.h"
 #include "cinnabar/models/sd2/prediction.h"
 #include "cinnabar/tensor/convert.h"
+#include "models/same_weights.h"
 #include "models/small_families.h"
 #include "models/small_model.h"
 
@@ -18,19 +19,8 @@ namespace {
 
 const std::string kText = "cond_stage_model.model.";
 
-std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, const LoadOptions& options = {}) {
+std::unique_ptr<DiffusionModel> load_sd2(const formats::Checkpoint& checkpoint, const LoadOptions& options = {}) {
   return model_families().at("sd2").load(checkpoint, options);
-}
-
-void check_same(DiffusionModel& a, DiffusionModel& b) {
-  const auto first = state_tensors(a);
-  const auto second = state_tensors(b);
-  REQUIRE(first.size() == second.size());
-  for (size_t i = 0; i < first.size(); ++i) {
-    CAPTURE(first[i].first);
-    CHECK(first[i].first == second[i].first);
-    CHECK(at::equal(first[i].second, second[i].second));
-  }
 }
 
 bool has_note(const ModelInfo& info, const std::string& part) {
@@ -46,8 +36,8 @@ TEST_CASE("SD 2: a file is recognised by its text encoder and loads without the 
   CHECK(model_families().at("sd2").recognises(*checkpoint));
   CHECK_FALSE(model_families().at("sd1").recognises(*checkpoint));
   CHECK_FALSE(model_families().at("sdxl").recognises(*checkpoint));
-  const auto model = load(*checkpoint);
-  check_same(*source, *model);
+  const auto model = load_sd2(*checkpoint);
+  check_same_weights(*source, *model);
   const nn::ClipTextConfig& text = dynamic_cast<sd::SdModel&>(*model).text_encoder().config();
   CHECK(text.layers == 2);
   CHECK(text.activation == nn::Activation::Gelu);
@@ -58,9 +48,9 @@ TEST_CASE("SD 2: a file is recognised by its text encoder and loads without the 
 TEST_CASE("SD 2: side settings say how many layers count; more than there are is refused") {
   const auto checkpoint = sd::checkpoint_of(*small_sd2());
   checkpoint->set_side_json(R"({"text_encoder": {"num_layers_used": 1}})");
-  CHECK(dynamic_cast<sd::SdModel&>(*load(*checkpoint)).text_encoder().config().layers == 1);
+  CHECK(dynamic_cast<sd::SdModel&>(*load_sd2(*checkpoint)).text_encoder().config().layers == 1);
   checkpoint->set_side_json(R"({"text_encoder": {"num_layers_used": 9}})");
-  CHECK_THROWS_WITH_AS(load(*checkpoint), doctest::Contains("9 layers of the text encoder"), base::Error);
+  CHECK_THROWS_WITH_AS(load_sd2(*checkpoint), doctest::Contains("9 layers of the text encoder"), base::Error);
 }
 
 TEST_CASE("SD 2: a diffusers folder, with matrices as projections, loads as its single file does") {
@@ -81,8 +71,8 @@ TEST_CASE("SD 2: a diffusers folder, with matrices as projections, loads as its 
     "eos_token_id": 2}, "scheduler": {"prediction_type": "v_prediction"}})");
   CHECK(model_families().at("sd2").recognises(folder));
   CHECK_FALSE(model_families().at("sd1").recognises(folder));
-  const auto model = load(folder);
-  check_same(*source, *model);
+  const auto model = load_sd2(folder);
+  check_same_weights(*source, *model);
   CHECK(model->info().objective == Objective::Velocity);
   CHECK(model->info().base_model_version == "sd_v2_v");
   CHECK(model->info().modelspec_architecture == "stable-diffusion-v2-768-v");

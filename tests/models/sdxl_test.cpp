@@ -9,6 +9,7 @@
 #include "cinnabar/models/model_family.h"
 #include "cinnabar/models/sd/block_names.h"
 #include "cinnabar/models/sd/file_names.h"
+#include "models/same_weights.h"
 #include "models/small_families.h"
 #include "models/small_model.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 const std::string kProjection = sdxl::kText2Prefix + "text_projection";
 
-std::unique_ptr<DiffusionModel> load(const formats::Checkpoint& checkpoint, const LoadOptions& options = {}) {
+std::unique_ptr<DiffusionModel> load_sdxl(const formats::Checkpoint& checkpoint, const LoadOptions& options = {}) {
   return model_families().at("sdxl").load(checkpoint, options);
 }
 
@@ -33,17 +34,6 @@ at::Tensor pooled(DiffusionModel& model) {
   return model.encode_text(tokens(), {}).pooled;
 }
 
-void check_same(DiffusionModel& a, DiffusionModel& b) {
-  const auto first = state_tensors(a);
-  const auto second = state_tensors(b);
-  REQUIRE(first.size() == second.size());
-  for (size_t i = 0; i < first.size(); ++i) {
-    CAPTURE(first[i].first);
-    CHECK(first[i].first == second[i].first);
-    CHECK(at::equal(first[i].second, second[i].second));
-  }
-}
-
 }  // namespace
 
 TEST_CASE("SDXL: a file is recognised and loads as it was") {
@@ -53,8 +43,8 @@ TEST_CASE("SDXL: a file is recognised and loads as it was") {
   CHECK(model_families().at("sdxl").recognises(*checkpoint));
   CHECK_FALSE(model_families().at("sd1").recognises(*checkpoint));
   CHECK_FALSE(model_families().at("sd2").recognises(*checkpoint));
-  const auto model = load(*checkpoint);
-  check_same(*source, *model);
+  const auto model = load_sdxl(*checkpoint);
+  check_same_weights(*source, *model);
   CHECK(model->info().latent_scale == 0.13025);
   CHECK(model->info().native_side_px == 1024);
   CHECK(model->info().base_model_version == "sdxl_base_v1-0");
@@ -64,18 +54,18 @@ TEST_CASE("SDXL: a file is recognised and loads as it was") {
 
 TEST_CASE("SDXL: the projection is open_clip's unless sd-scripts' use of it is asked for") {
   const auto checkpoint = sd::checkpoint_of(*small_sdxl());
-  const auto plain = load(*checkpoint);
-  const auto turned = load(*checkpoint, {.has_sdscripts_projection = true});
+  const auto plain = load_sdxl(*checkpoint);
+  const auto turned = load_sdxl(*checkpoint, {.has_sdscripts_projection = true});
   CHECK_FALSE(at::allclose(pooled(*plain), pooled(*turned)));
   // A linear layer's weight is the transpose, and means the same with and without the switch.
   for (const auto& [name, value] : state_tensors(*plain)) {
     if (name == kProjection) checkpoint->set(kProjection + ".weight", value.t());
   }
   checkpoint->erase(kProjection);
-  CHECK(at::allclose(pooled(*plain), pooled(*load(*checkpoint))));
-  CHECK(at::allclose(pooled(*plain), pooled(*load(*checkpoint, {.has_sdscripts_projection = true}))));
+  CHECK(at::allclose(pooled(*plain), pooled(*load_sdxl(*checkpoint))));
+  CHECK(at::allclose(pooled(*plain), pooled(*load_sdxl(*checkpoint, {.has_sdscripts_projection = true}))));
   checkpoint->erase(kProjection + ".weight");
-  CHECK_THROWS_WITH_AS(load(*checkpoint), doctest::Contains("no tensor text_projection"), base::Error);
+  CHECK_THROWS_WITH_AS(load_sdxl(*checkpoint), doctest::Contains("no tensor text_projection"), base::Error);
 }
 
 TEST_CASE("SDXL: a diffusers folder loads as its single file does") {
@@ -99,7 +89,7 @@ TEST_CASE("SDXL: a diffusers folder loads as its single file does") {
   CHECK(folder.find("unet.add_embedding.linear_1.weight") != nullptr);
   CHECK(model_families().at("sdxl").recognises(folder));
   CHECK_FALSE(model_families().at("sd2").recognises(folder));
-  check_same(*source, *load(folder));
+  check_same_weights(*source, *load_sdxl(folder));
 }
 
 TEST_CASE("SDXL: the context is both encoders' states, pooled text comes from the first chunk") {
@@ -178,7 +168,7 @@ TEST_CASE("SDXL: adapters have single-file names, diffusers' ones are known, an 
 TEST_CASE("SDXL: models with other noise levels are refused") {
   const auto checkpoint = sd::checkpoint_of(*small_sdxl());
   checkpoint->set("edm_mean", at::zeros({1}));
-  CHECK_THROWS_WITH_AS(load(*checkpoint), doctest::Contains("EDM noise levels"), base::Error);
+  CHECK_THROWS_WITH_AS(load_sdxl(*checkpoint), doctest::Contains("EDM noise levels"), base::Error);
 }
 
 }  // namespace cinnabar::models

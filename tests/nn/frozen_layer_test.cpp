@@ -7,19 +7,11 @@
 #include "cinnabar/nn/cpu_kernels.h"
 #include "cinnabar/nn/layer.h"
 #include "nn/has_kernels.h"
+#include "nn/kernel_numbers.h"
 
 namespace cinnabar::nn {
 
 namespace {
-
-at::Tensor numbers(at::IntArrayRef shape) { return at::randn(shape, at::TensorOptions().dtype(at::kDouble)); }
-
-// Largest difference over the largest number expected.
-double error(const at::Tensor& found, const at::Tensor& expected) {
-  return ((found.to(at::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
-}
-
-at::Tensor leaf(const at::Tensor& value, at::ScalarType type) { return value.to(type).clone().requires_grad_(true); }
 
 // The same weights for each result of a shape.
 void backward(const at::Tensor& result) {

@@ -6,18 +6,11 @@
 #include <doctest/doctest.h>
 
 #include "nn/has_kernels.h"
+#include "nn/kernel_numbers.h"
 
 namespace cinnabar::nn {
 
 namespace {
-
-at::Tensor numbers(at::IntArrayRef shape) { return at::randn(shape, at::TensorOptions().dtype(at::kDouble)); }
-
-at::Tensor leaf(const at::Tensor& value, at::ScalarType type) { return value.to(type).clone().requires_grad_(true); }
-
-double error(const at::Tensor& found, const at::Tensor& expected) {
-  return ((found.to(at::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
-}
 
 at::Tensor written_out(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads) {
   const auto split = [&](const at::Tensor& x) { return x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2); };

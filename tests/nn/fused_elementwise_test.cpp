@@ -5,20 +5,9 @@
 
 #include "cinnabar/nn/norm.h"
 #include "nn/has_kernels.h"
+#include "nn/kernel_numbers.h"
 
 namespace cinnabar::nn {
-
-namespace {
-
-at::Tensor numbers(at::IntArrayRef shape) { return at::randn(shape, at::TensorOptions().dtype(at::kDouble)); }
-
-at::Tensor leaf(const at::Tensor& value, at::ScalarType type) { return value.to(type).clone().requires_grad_(true); }
-
-double error(const at::Tensor& found, const at::Tensor& expected) {
-  return ((found.to(at::kDouble) - expected).abs().max() / expected.abs().max()).item<double>();
-}
-
-}  // namespace
 
 TEST_CASE("group normalisation with and without SiLU equals the plain composition in double") {
   if (!has_kernels()) return;

@@ -144,11 +144,6 @@ std::vector<Group> all_groups() {
   return all;
 }
 
-std::string part_of(const std::map<Part, std::string>& outcome, Part part) {
-  const auto found = outcome.find(part);
-  return found == outcome.end() ? "" : found->second;
-}
-
 // `always`: options of every run.
 void walk(Laboratory& laboratory, const std::vector<Group>& groups, const Words& always, const std::string& trained) {
   const auto plain = laboratory.run(always);

@@ -35,11 +35,6 @@ Words with_option(const OptionEffect& row, const Words& value) {
   return words;
 }
 
-std::string part_of(const std::map<Part, std::string>& outcome, Part part) {
-  const auto found = outcome.find(part);
-  return found == outcome.end() ? "" : found->second;
-}
-
 }  // namespace
 
 TEST_CASE("each_option_changes_what_it_says_it_changes") {

@@ -314,4 +314,9 @@ std::map<Part, std::string> Laboratory::compute(const Words& words) const {
   return outcome;
 }
 
+std::string part_of(const std::map<Part, std::string>& outcome, Part part) {
+  const auto found = outcome.find(part);
+  return found == outcome.end() ? "" : found->second;
+}
+
 }  // namespace cinnabar::test

@@ -31,4 +31,7 @@ class Laboratory {
   std::map<Words, std::map<Part, std::string>> known_;
 };
 
+// What a run showed in that part; "" for nothing.
+std::string part_of(const std::map<Part, std::string>& outcome, Part part);
+
 }  // namespace cinnabar::test

@@ -14,7 +14,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 // Order of the tensor inputs of both functions, for needs_input_grad.
-enum Input : size_t { kX, kY, kDown, kUp };
+enum Input : size_t { kInputX, kInputY, kInputDown, kInputUp };
 
 // A tensor over y's storage that autograd takes for a new one. The version of y is raised, so that a node that saved y
 // for its backward fails loudly instead of computing with changed values. Without dense storage: a copy.
@@ -62,24 +62,24 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
     const double scale = context->saved_data["scale"].toDouble();
     const at::Tensor flat_g = g.reshape({-1, g.size(-1)});
     variable_list result(6);
-    if (context->needs_input_grad(kY)) result[kY] = g;
-    if (context->needs_input_grad(kUp)) {
+    if (context->needs_input_grad(kInputY)) result[kInputY] = g;
+    if (context->needs_input_grad(kInputUp)) {
       const at::Tensor flat_state = state.reshape({-1, state.size(-1)});
-      result[kUp] = flat_g.t().mm(flat_state).to(up.scalar_type()).mul_(scale);
+      result[kInputUp] = flat_g.t().mm(flat_state).to(up.scalar_type()).mul_(scale);
     }
-    if (!context->needs_input_grad(kX) && !context->needs_input_grad(kDown)) return result;
+    if (!context->needs_input_grad(kInputX) && !context->needs_input_grad(kInputDown)) return result;
     at::Tensor g_state = flat_g.mm(up.to(g.scalar_type())).mul_(scale);  // [B, r]
     if (mask.defined()) {
       std::vector<int64_t> shape = g.sizes().vec();
       shape.back() = g_state.size(-1);
       g_state = g_state.view(shape).mul_(mask).view({-1, shape.back()});
     }
-    if (context->needs_input_grad(kDown))
-      result[kDown] = g_state.t().mm(x.reshape({-1, x.size(-1)})).to(down.scalar_type());
-    if (context->needs_input_grad(kX)) {
+    if (context->needs_input_grad(kInputDown))
+      result[kInputDown] = g_state.t().mm(x.reshape({-1, x.size(-1)})).to(down.scalar_type());
+    if (context->needs_input_grad(kInputX)) {
       std::vector<int64_t> shape = g.sizes().vec();
       shape.back() = down.size(1);
-      result[kX] = g_state.mm(down.to(g.scalar_type())).view(shape);
+      result[kInputX] = g_state.mm(down.to(g.scalar_type())).view(shape);
     }
     return result;
   }
@@ -115,16 +115,16 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     const double scale = context->saved_data["scale"].toDouble();
     const int64_t stride = context->saved_data["stride"].toInt();
     const int64_t padding = context->saved_data["padding"].toInt();
-    const bool needs_state = context->needs_input_grad(kX) || context->needs_input_grad(kDown);
+    const bool needs_state = context->needs_input_grad(kInputX) || context->needs_input_grad(kInputDown);
     variable_list result(8);
-    if (context->needs_input_grad(kY)) result[kY] = g;
+    if (context->needs_input_grad(kInputY)) result[kInputY] = g;
     // convolution_backward reads only the shape of what it does not differentiate by.
     at::Tensor state = saved[1];
     if (!state.defined()) state = g.new_empty({1}).expand({g.size(0), up.size(1), g.size(2), g.size(3)});
     auto [g_state, g_up, unused] =
         at::convolution_backward(g, state, up.to(g.scalar_type()), at::OptionalIntArrayRef(), {1, 1}, {0, 0}, {1, 1},
-                                 false, {0, 0}, 1, {needs_state, context->needs_input_grad(kUp), false});
-    if (g_up.defined()) result[kUp] = g_up.to(up.scalar_type()).mul_(scale);
+                                 false, {0, 0}, 1, {needs_state, context->needs_input_grad(kInputUp), false});
+    if (g_up.defined()) result[kInputUp] = g_up.to(up.scalar_type()).mul_(scale);
     if (!needs_state) return result;
     g_state.mul_(scale);
     if (mask.defined()) g_state.mul_(mask);
@@ -132,9 +132,9 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     if (!x.defined()) x = g.new_empty({1}).expand(context->saved_data["x_sizes"].toIntVector());
     auto [g_x, g_down, unused_too] = at::convolution_backward(
         g_state, x, down.to(g.scalar_type()), at::OptionalIntArrayRef(), {stride, stride}, {padding, padding}, {1, 1},
-        false, {0, 0}, 1, {context->needs_input_grad(kX), context->needs_input_grad(kDown), false});
-    result[kX] = g_x;
-    if (g_down.defined()) result[kDown] = g_down.to(down.scalar_type());
+        false, {0, 0}, 1, {context->needs_input_grad(kInputX), context->needs_input_grad(kInputDown), false});
+    result[kInputX] = g_x;
+    if (g_down.defined()) result[kInputDown] = g_down.to(down.scalar_type());
     return result;
   }
 };

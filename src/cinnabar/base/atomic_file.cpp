@@ -22,7 +22,7 @@ const char* room_hint(int error) {
                         : "; free some space and try again";
 }
 
-[[noreturn]] void fail(std::string_view what, const std::filesystem::path& path, int error) {
+[[noreturn]] void fail_to_write(std::string_view what, const std::filesystem::path& path, int error) {
   throw write_error(what, path, error, is_no_space(error) ? room_hint(error) : "");
 }
 
@@ -44,7 +44,7 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
   temporary_ = folder_of(target_) / ("." + target_.filename().string() + "." + std::to_string(::getpid()) + "-" +
                                      std::to_string(counter++) + ".tmp");
   fd_ = file_calls().open(temporary_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd_ < 0) fail("cannot create", target_, errno);
+  if (fd_ < 0) fail_to_write("cannot create", target_, errno);
 }
 
 AtomicFile::~AtomicFile() {
@@ -54,7 +54,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
   CINNABAR_ASSERT(fd_ >= 0);
-  if (!write_all(fd_, bytes)) fail("cannot write", target_, errno);
+  if (!write_all(fd_, bytes)) fail_to_write("cannot write", target_, errno);
 }
 
 void AtomicFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
@@ -63,15 +63,15 @@ void AtomicFile::commit() {
   CINNABAR_ASSERT(fd_ >= 0);
   FileCalls& calls = file_calls();
   kill_point("file.before_sync");
-  if (calls.sync(fd_) != 0) fail("cannot sync", target_, errno);
+  if (calls.sync(fd_) != 0) fail_to_write("cannot sync", target_, errno);
   // A failed close may be the first word of a failed write (NFS), so it comes before the name.
-  if (calls.close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail("cannot close", target_, errno);
+  if (calls.close(std::exchange(fd_, -1)) != 0 && errno != EINTR) fail_to_write("cannot close", target_, errno);
   kill_point("file.before_rename");
   check_target(target_);
-  if (calls.rename(temporary_, target_) != 0) fail("cannot rename the finished file to", target_, errno);
+  if (calls.rename(temporary_, target_) != 0) fail_to_write("cannot rename the finished file to", target_, errno);
   is_named_ = true;
   kill_point("file.renamed");
-  if (!sync_folder(folder_of(target_))) fail("cannot sync the folder of", target_, errno);
+  if (!sync_folder(folder_of(target_))) fail_to_write("cannot sync the folder of", target_, errno);
 }
 
 void write_file(const std::filesystem::path& target, std::string_view text) {

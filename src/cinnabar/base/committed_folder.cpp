@@ -31,7 +31,7 @@ constexpr size_t kManifestLimit = size_t{4} << 20;
 constexpr size_t kShownBytes = 120;
 constexpr uint64_t kLargestVersion = 1'000'000;
 
-[[noreturn]] void fail(std::string_view what, const fs::path& path, int error) {
+[[noreturn]] void fail_to_commit(std::string_view what, const fs::path& path, int error) {
   throw write_error(what, path, error, is_no_space(error) ? "; free some space and try again" : "");
 }
 
@@ -70,7 +70,7 @@ bool is_living(pid_t pid) {
 }
 
 void sync_names(const fs::path& target) {
-  if (!sync_folder(parent_of(target))) fail("cannot sync the names beside", target, errno);
+  if (!sync_folder(parent_of(target))) fail_to_commit("cannot sync the names beside", target, errno);
 }
 
 // Only an older folder of this kind, or an empty one, may be replaced: everything else is somebody's own.
@@ -92,7 +92,7 @@ void replace_folder(const fs::path& from, const fs::path& to) {
   check_replaceable(to);
   const auto give_up = [&](std::string_view what, int error) {
     remove_tree(from);
-    fail(what, to, error);
+    fail_to_commit(what, to, error);
   };
   std::error_code ignored;
   if (!fs::exists(to, ignored)) {
@@ -124,7 +124,7 @@ void replace_folder(const fs::path& from, const fs::path& to) {
 
 FolderWriter::FolderWriter(fs::path target) : target_(std::move(target)), temporary_(temporary_for(target_)) {
   check_replaceable(target_);
-  if (file_calls().make_folder(temporary_, 0755) != 0) fail("cannot create the folder", target_, errno);
+  if (file_calls().make_folder(temporary_, 0755) != 0) fail_to_commit("cannot create the folder", target_, errno);
   kill_point("folder.made");
 }
 

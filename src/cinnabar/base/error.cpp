@@ -20,6 +20,8 @@ ErrorCode error_code_from(std::string_view name) {
   return ErrorCode::Internal;
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 int exit_status(ErrorCode code) {
   switch (code) {
     case ErrorCode::Usage:

@@ -34,6 +34,9 @@ class Error : public std::runtime_error {
   std::string context_;
 };
 
+// What a message says before its first line break; libtorch's go on with a stack and build notes.
+std::string first_line(const std::string& text);
+
 // Value or Error, for parsers, validators and per-item data work whose callers go on or gather several errors.
 template <class T>
 class Result {

@@ -27,7 +27,7 @@ struct Slot {
 std::array<Slot, 256> slots;
 std::mutex slots_mutex;
 struct sigaction previous_action;
-uintptr_t page_bytes = 4096;
+uintptr_t g_page_bytes = 4096;
 
 // Only async-signal-safe work here: atomics and the mmap system call.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
@@ -35,9 +35,9 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   for (Slot& slot : slots) {
     const uintptr_t begin = slot.begin.load();
     if (begin == 0 || address < begin || address >= slot.end.load()) continue;
-    void* page = reinterpret_cast<void*>(address & ~(page_bytes - 1));
+    void* page = reinterpret_cast<void*>(address & ~(g_page_bytes - 1));
     slot.was_cut.store(true);
-    if (::mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) return;
+    if (::mmap(page, g_page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) return;
   }
   if ((previous_action.sa_flags & SA_SIGINFO) != 0 && previous_action.sa_sigaction != nullptr) {
     previous_action.sa_sigaction(signal, info, context);
@@ -50,7 +50,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
 
 void install_once() {
   static const bool is_installed = [] {
-    page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    g_page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     struct sigaction action{};
     action.sa_sigaction = on_bus_error;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -71,7 +71,7 @@ MappingGuard::MappingGuard(std::span<const std::byte> mapped, std::filesystem::p
     if (slot.begin.load() != 0) continue;
     const auto begin = reinterpret_cast<uintptr_t>(mapped.data());
     // Up to the end of the last page: vector loads may touch what lies behind the last byte.
-    slot.end.store((begin + mapped.size() + page_bytes - 1) & ~(page_bytes - 1));
+    slot.end.store((begin + mapped.size() + g_page_bytes - 1) & ~(g_page_bytes - 1));
     slot.was_cut.store(false);
     slot.begin.store(begin);
     slot_ = static_cast<int>(i);

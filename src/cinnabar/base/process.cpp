@@ -17,12 +17,12 @@ namespace cinnabar::base {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what, int error) {
+[[noreturn]] void fail_to_run(const std::string& what, int error) {
   throw Error(ErrorCode::Io, what + ": " + std::strerror(error));
 }
 
 void check(int error, const std::string& what) {
-  if (error != 0) fail(what, error);
+  if (error != 0) fail_to_run(what, error);
 }
 
 ExitStatus decode(int status) {
@@ -106,7 +106,7 @@ namespace {
 [[noreturn]] void fail_for_pipe(int error) {
   rlimit limit{};
   const bool is_limit = (error == EMFILE || error == EINVAL) && ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
-  if (!is_limit) fail("cannot make a pipe", error);
+  if (!is_limit) fail_to_run("cannot make a pipe", error);
   throw Error(ErrorCode::Io, "cannot make a pipe: " + std::string(std::strerror(EMFILE)) + " (at most " +
                                  std::to_string(limit.rlim_cur) + "); raise the limit, for instance ulimit -n 1024");
 }
@@ -137,7 +137,7 @@ Process::Process(const ProcessOptions& options) {
                                   pointers(arguments).data(), pointers(environment).data());
   if (error != 0) {
     pid_ = -1;
-    fail("cannot start " + options.program.string(), error);
+    fail_to_run("cannot start " + options.program.string(), error);
   }
 }
 
@@ -155,7 +155,7 @@ ExitStatus Process::wait() {
     if (::waitpid(pid_, &status, 0) == pid_) {
       status_ = decode(status);
     } else if (errno != EINTR) {
-      fail("cannot wait for a process", errno);
+      fail_to_run("cannot wait for a process", errno);
     }
   }
   return *status_;

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-schema::Schema options() {
+schema::Schema bench_options() {
   const char* group = "Bench";
   return schema::Schema({{{.name = "device",
                            .type = schema::Type::Text,
@@ -141,8 +141,8 @@ std::string rate_text(const TrainingRate& rate) {
   return line.data();
 }
 
-int run(const std::vector<std::string>& words) {
-  const schema::Config config = schema::read_config(options(), "bench", words);
+int run_bench(const std::vector<std::string>& words) {
+  const schema::Config config = schema::read_config(bench_options(), "bench", words);
   const jobs::Engine engine = jobs::find_engine();
   const hardware::Machine machine =
       hardware::detect(hardware::system_sources(hardware::read_libtorch(engine.torch), true));
@@ -175,8 +175,8 @@ int run(const std::vector<std::string>& words) {
 CINNABAR_REGISTER_COMMAND(bench, {.help = "Measures this machine: kernels against float64, and steps of training.",
                                   .usage = "[--device DEVICE] [--steps N] [--json]",
                                   .order = 81,
-                                  .schema = options,
-                                  .run = run});
+                                  .schema = bench_options,
+                                  .run = run_bench});
 
 }  // namespace
 

@@ -21,7 +21,7 @@ namespace cinnabar::cli {
 
 namespace {
 
-schema::Schema options() {
+schema::Schema doctor_options() {
   const char* group = "Doctor";
   return schema::Schema(
       {{{.name = "json",
@@ -107,8 +107,8 @@ std::string with_self_test(const std::string& json, const hardware::SelfTestRepo
   return report.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-int run(const std::vector<std::string>& words) {
-  const schema::Config config = schema::read_config(options(), "doctor", words);
+int run_doctor(const std::vector<std::string>& words) {
+  const schema::Config config = schema::read_config(doctor_options(), "doctor", words);
   if (const auto name = config.values.maybe_text("probe")) return probe(*name);
   const auto simulated = config.values.maybe_text("simulate");
   const bool is_tested = config.values.flag("self_test");
@@ -137,8 +137,8 @@ int run(const std::vector<std::string>& words) {
 CINNABAR_REGISTER_COMMAND(doctor, {.help = "Says what is in this machine, what will work, and what to change.",
                                    .usage = "[--json] [--self_test] [--record FOLDER | --simulate FOLDER]",
                                    .order = 80,
-                                   .schema = options,
-                                   .run = run});
+                                   .schema = doctor_options,
+                                   .run = run_doctor});
 
 }  // namespace
 

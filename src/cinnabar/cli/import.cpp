@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-schema::Schema own_options() {
+schema::Schema import_options() {
   const char* group = "Import";
   return schema::Schema(
       {{{.name = "file",
@@ -117,8 +117,8 @@ void print_report(const schema::Source& source, const schema::Problems& problems
   std::cout << "\n" << summary(counts) << "\n";
 }
 
-int run(const std::vector<std::string>& words) {
-  const schema::Config own = schema::read_config(own_options(), "import", words);
+int run_import(const std::vector<std::string>& words) {
+  const schema::Config own = schema::read_config(import_options(), "import", words);
   const auto file = own.values.maybe_text("file");
   if (!file) throw base::Error(base::ErrorCode::Usage, "name the file to import: cinnabar import FILE");
   const schema::Schema schema = jobs::train_schema();
@@ -152,8 +152,8 @@ int run(const std::vector<std::string>& words) {
 CINNABAR_REGISTER_COMMAND(import, {.help = "Says what each key of a kohya_ss configuration becomes.",
                                    .usage = "FILE [--all] [--json]",
                                    .order = 50,
-                                   .schema = own_options,
-                                   .run = run});
+                                   .schema = import_options,
+                                   .run = run_import});
 
 }  // namespace
 

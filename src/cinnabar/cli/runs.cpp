@@ -28,7 +28,7 @@ const std::vector<Action>& actions() {
   return all;
 }
 
-schema::Option flag(const char* name, const char* label, const char* help) {
+schema::Option runs_flag(const char* name, const char* label, const char* help) {
   return {.name = name, .type = schema::Type::Flag, .fallback = false, .group = "Runs", .label = label, .help = help};
 }
 
@@ -69,8 +69,8 @@ std::vector<schema::Option> list_rows() {
            .group = group,
            .label = "Limit",
            .help = "Lists the newest so many runs; 0 lists all of them."},
-          flag("bin", "Bin", "Lists the runs in the bin."),
-          flag("toml", "TOML", "Shows the options of the run as a TOML file."),
+          runs_flag("bin", "Bin", "Lists the runs in the bin."),
+          runs_flag("toml", "TOML", "Shows the options of the run as a TOML file."),
           {.name = "series",
            .type = schema::Type::Text,
            .group = group,
@@ -83,16 +83,16 @@ std::vector<schema::Option> list_rows() {
            .group = group,
            .label = "Lines",
            .help = "Begins with the last so many events of the run."},
-          flag("empty_bin", "Empty the bin", "Deletes the records in the bin for good."),
+          runs_flag("empty_bin", "Empty the bin", "Deletes the records in the bin for good."),
           {.name = "workspace",
            .type = schema::Type::Path,
            .group = group,
            .label = "Workspace",
            .help = "The folder that holds the runs; the default is cinnabar in the user's data folder."},
-          flag("json", "JSON", "Prints JSON.")};
+          runs_flag("json", "JSON", "Prints JSON.")};
 }
 
-schema::Schema own_options() { return schema::Schema({action_rows(), list_rows()}); }
+schema::Schema runs_options() { return schema::Schema({action_rows(), list_rows()}); }
 
 // An option of another action would do nothing: better to say so.
 void check_options(const Action& action, const schema::Config& config) {
@@ -107,9 +107,9 @@ void check_options(const Action& action, const schema::Config& config) {
   }
 }
 
-int run(const std::vector<std::string>& words) {
+int run_runs(const std::vector<std::string>& words) {
   if (!words.empty() && words.front() == "resume") return resume_run({words.begin() + 1, words.end()});
-  const schema::Config config = schema::read_config(own_options(), "runs", words);
+  const schema::Config config = schema::read_config(runs_options(), "runs", words);
   const std::string name = config.values.text("action");
   const auto action = std::find_if(actions().begin(), actions().end(), [&](const Action& a) { return name == a.name; });
   if (action == actions().end()) {
@@ -127,8 +127,8 @@ CINNABAR_REGISTER_COMMAND(
     runs, {.help = "Lists, shows, follows, resumes, renames and removes runs.",
            .usage = "[list | show | tail | resume | rename | remove | restore] [RUN ...] [--OPTION VALUE ...]",
            .order = 45,
-           .schema = own_options,
-           .run = run});
+           .schema = runs_options,
+           .run = run_runs});
 
 }  // namespace
 

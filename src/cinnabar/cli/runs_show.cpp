@@ -19,7 +19,7 @@ void line(const std::string& name, const std::string& text) {
   std::cout << "  " << name << std::string(name.size() < 10 ? 10 - name.size() : 1, ' ') << plain(text) << "\n";
 }
 
-std::string state_text(const jobs::RunRow& run) {
+std::string whole_state_text(const jobs::RunRow& run) {
   std::string text = run.state;
   if (run.exit_status) text += ", exit status " + std::to_string(*run.exit_status);
   if (run.state == "crashed") text += ": the program that watched over it is gone";
@@ -30,7 +30,7 @@ std::string state_text(const jobs::RunRow& run) {
 void print_head(jobs::RunStore& store, const jobs::RunRow& run) {
   std::cout << "Run " << run.id << "  " << plain(run.name) << "\n";
   line("command", run.command);
-  line("state", state_text(run));
+  line("state", whole_state_text(run));
   line("message", run.message);
   line("started", time_text(run.started, true) + (run.state == "running" ? ", for " : ", took ") + length_text(run));
   std::string reached = step_text(run);

@@ -53,7 +53,7 @@ int scan_pixels(const schema::Config& config) {
   return outcome.exit_status;
 }
 
-int run(const std::vector<std::string>& words) {
+int run_scan(const std::vector<std::string>& words) {
   const schema::Config config = schema::read_config(jobs::train_schema(), "scan", words);
   if (config.values.flag("strict")) return scan_pixels(config);
   const data::DescribedData description = data::described_data(config.values);
@@ -77,7 +77,7 @@ CINNABAR_REGISTER_COMMAND(scan,
                            .usage = "[CONFIG] [--OPTION VALUE ...]",
                            .order = 35,
                            .schema = shown_options,
-                           .run = run});
+                           .run = run_scan});
 
 }  // namespace
 

@@ -14,16 +14,16 @@ namespace cinnabar::cli {
 
 namespace {
 
-schema::Option flag(const char* name, const char* label, const char* help) {
+schema::Option form_flag(const char* name, const char* label, const char* help) {
   return {.name = name, .type = schema::Type::Flag, .fallback = false, .group = "Form", .label = label, .help = help};
 }
 
-schema::Schema own_options() {
+schema::Schema schema_options() {
   return schema::Schema(
-      {{flag("json", "JSON", "Prints JSON for programs and forms; this is the default."),
-        flag("markdown", "Markdown", "Prints the page docs/options.md."),
-        flag("check", "Check",
-             "Checks that every option has help and that docs/options.md in this folder is current.")}});
+      {{form_flag("json", "JSON", "Prints JSON for programs and forms; this is the default."),
+        form_flag("markdown", "Markdown", "Prints the page docs/options.md."),
+        form_flag("check", "Check",
+                  "Checks that every option has help and that docs/options.md in this folder is current.")}});
 }
 
 int check() {
@@ -44,8 +44,8 @@ int check() {
   return findings.empty() ? 0 : 1;
 }
 
-int run(const std::vector<std::string>& words) {
-  const schema::Config config = schema::read_config(own_options(), "schema", words);
+int run_schema(const std::vector<std::string>& words) {
+  const schema::Config config = schema::read_config(schema_options(), "schema", words);
   if (config.values.flag("check")) return check();
   const bool is_markdown = config.values.flag("markdown") && !config.values.flag("json");
   std::cout << (is_markdown ? schema::options_markdown(described_commands())
@@ -56,8 +56,8 @@ int run(const std::vector<std::string>& words) {
 CINNABAR_REGISTER_COMMAND(schema, {.help = "Prints every option as JSON or Markdown.",
                                    .usage = "[--json | --markdown | --check]",
                                    .order = 80,
-                                   .schema = own_options,
-                                   .run = run});
+                                   .schema = schema_options,
+                                   .run = run_schema});
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace cinnabar::cli {
 
 namespace {
 
-schema::Schema options() {
+schema::Schema setup_options() {
   const char* group = "Set-up";
   const auto flag = [&](const char* name, const char* label, const char* help) {
     return schema::Option{
@@ -40,8 +40,8 @@ std::optional<std::string> forced_build(const schema::Values& values) {
   return build;
 }
 
-int run(const std::vector<std::string>& words) {
-  const schema::Config config = schema::read_config(options(), "setup", words);
+int run_setup(const std::vector<std::string>& words) {
+  const schema::Config config = schema::read_config(setup_options(), "setup", words);
   if (!config.values.flag("dry_run")) {
     throw base::Error(
         base::ErrorCode::Usage,
@@ -61,8 +61,8 @@ CINNABAR_REGISTER_COMMAND(
     setup, {.help = "Chooses libtorch for a machine (./cinnabar setup in the repository also fetches it).",
             .usage = "--dry_run [--use-rocm|--use-cuda|--use-cpu] [--simulate FOLDER]",
             .order = 82,
-            .schema = options,
-            .run = run});
+            .schema = setup_options,
+            .run = run_setup});
 
 }  // namespace
 

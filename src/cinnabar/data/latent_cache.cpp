@@ -18,12 +18,12 @@ namespace cinnabar::data {
 namespace {
 
 constexpr const char* kPlain = "moments";
-constexpr const char* kFlipped = "moments_flipped";
+constexpr const char* kFlippedEnding = "moments_flipped";
 // Changes when the way from file to pixels changes, so that older entries are not used.
 constexpr const char* kVersion = "latents-2";
 constexpr const char* kMaskVersion = "mask-1";
 
-const char* ending(bool is_flipped) { return is_flipped ? kFlipped : kPlain; }
+const char* ending(bool is_flipped) { return is_flipped ? kFlippedEnding : kPlain; }
 
 bool is_alpha(const Sample& sample, const DatasetOptions& options) {
   return options.subsets.at(sample.subset).alpha_mask;

@@ -15,7 +15,7 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr const char* kLatents = "latents";
-constexpr const char* kFlipped = "latents_flipped";
+constexpr const char* kFlippedArray = "latents_flipped";
 constexpr const char* kMask = "alpha_mask";
 constexpr const char* kOriginalSize = "original_size";
 constexpr const char* kCrop = "crop_ltrb";
@@ -34,7 +34,7 @@ class Reader {
     check_age();
     check_size();
     NpzLatents result{.latents = array(kLatents, latent_shape())};
-    if (request_.wants_flipped) result.flipped = array(kFlipped, latent_shape());
+    if (request_.wants_flipped) result.flipped = array(kFlippedArray, latent_shape());
     const Size bucket = request_.sample.bucket.bucket;
     if (request_.wants_mask) result.mask = array(kMask, {bucket.height, bucket.width});
     return result;
@@ -129,9 +129,9 @@ void write_npz_latents(const std::filesystem::path& path, const Sample& sample, 
   put(kOriginalSize, at::tensor(std::vector<int64_t>{sample.size.width, sample.size.height}, at::kLong));
   put(kCrop, at::tensor(std::vector<double>{crop.left, crop.top, crop.right, crop.bottom}, at::kDouble));
   // Of an older file that had them, they would no longer fit.
-  arrays.erase(kFlipped);
+  arrays.erase(kFlippedArray);
   arrays.erase(kMask);
-  if (latents.flipped.defined()) put(kFlipped, latents.flipped.to(at::kFloat));
+  if (latents.flipped.defined()) put(kFlippedArray, latents.flipped.to(at::kFloat));
   if (latents.mask.defined()) put(kMask, latents.mask.to(at::kFloat));
   formats::write_npz(path, arrays);
 }

@@ -16,7 +16,7 @@ constexpr uint64_t kLegacyBegin = 0x100000;
 constexpr uint64_t kLegacyBytes = 0x10000;
 constexpr size_t kLegacyDigits = 8;
 
-std::ifstream open_file(const std::filesystem::path& path) {
+std::ifstream open_to_hash(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in || !std::filesystem::is_regular_file(path)) {
     throw base::Error(base::ErrorCode::Io, "cannot read " + path.string() + " to compute its hash: no such file");
@@ -52,7 +52,7 @@ std::string sshs_legacy_hash(const std::vector<NamedTensor>& tensors, const Meta
 }
 
 std::string legacy_hash_of_file(const std::filesystem::path& path) {
-  std::ifstream in = open_file(path);
+  std::ifstream in = open_to_hash(path);
   in.seekg(static_cast<std::streamoff>(kLegacyBegin));
   std::string bytes(kLegacyBytes, '\0');
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -61,7 +61,7 @@ std::string legacy_hash_of_file(const std::filesystem::path& path) {
 }
 
 std::string data_hash_of_file(const std::filesystem::path& path) {
-  std::ifstream in = open_file(path);
+  std::ifstream in = open_to_hash(path);
   std::array<unsigned char, 8> length{};
   in.read(reinterpret_cast<char*>(length.data()), length.size());
   uint64_t header_bytes = 0;

@@ -56,7 +56,7 @@ std::optional<Weights> find_weights(const Path& folder) {
   return std::nullopt;
 }
 
-std::unique_ptr<Checkpoint> open_file(const Path& path) {
+std::unique_ptr<Checkpoint> open_weights(const Path& path) {
   return model_file_kind(path) == FileKind::Safetensors ? open_safetensors(path) : open_torch_file(path);
 }
 
@@ -99,7 +99,7 @@ class DiffusersFolder : public Checkpoint {
   }
 
   void add_file(const std::string& part, const Path& path) {
-    auto file = open_file(path);
+    auto file = open_weights(path);
     for (const auto& [name, view] : file->tensors()) {
       if (!tensors_.emplace(part + "." + name, view).second) {
         throw Error(ErrorCode::Format,

@@ -16,7 +16,7 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr size_t kMaxTensors = 1'000'000;
-constexpr size_t kMaxNameBytes = 1024;
+constexpr size_t kMaxTensorNameBytes = 1024;
 constexpr size_t kMaxDimensions = 8;
 // Tag counts of large data sets (ss_tag_frequency) have several MiB.
 constexpr size_t kMaxMetadataBytes = size_t{16} << 20;
@@ -148,7 +148,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
 
   void check_name(const std::string& name) const {
     if (names_.size() >= kMaxTensors) refuse("too_many_tensors", "it has more than 1000000 tensors");
-    if (name.size() > kMaxNameBytes || name.find('\0') != std::string::npos) {
+    if (name.size() > kMaxTensorNameBytes || name.find('\0') != std::string::npos) {
       refuse("bad_name", "the name " + quote_name(name) + " has " + std::to_string(name.size()) +
                              " bytes; at most 1024 are allowed, and no zero among them");
     }

@@ -28,7 +28,7 @@ std::string text_of(const ordered_json& event, const char* key) {
 }
 
 // Errors that are no numbers any more come as text.
-double number_of(const ordered_json& event, const char* key) {
+double event_number(const ordered_json& event, const char* key) {
   const auto found = event.find(key);
   if (found == event.end()) return 0.0;
   return found->is_number() ? found->get<double>() : std::numeric_limits<double>::infinity();
@@ -90,12 +90,12 @@ void take_self_test_event(SelfTestReport& report, const ordered_json& event) {
   }
   SelfTestRow row{.name = text_of(event, "name"),
                   .type = text_of(event, "format"),
-                  .error = number_of(event, "error"),
-                  .limit = number_of(event, "limit"),
-                  .first_ms = number_of(event, "first_ms"),
-                  .ms = number_of(event, "ms"),
+                  .error = event_number(event, "error"),
+                  .limit = event_number(event, "limit"),
+                  .first_ms = event_number(event, "first_ms"),
+                  .ms = event_number(event, "ms"),
                   .problem = text_of(event, "problem")};
-  if (event.contains("gflops")) row.gflops = number_of(event, "gflops");
+  if (event.contains("gflops")) row.gflops = event_number(event, "gflops");
   const auto good = event.find("is_good");
   row.is_good = good != event.end() && good->is_boolean() && good->get<bool>();
   report.rows.push_back(std::move(row));

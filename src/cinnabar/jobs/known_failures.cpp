@@ -8,13 +8,13 @@ namespace cinnabar::jobs {
 namespace {
 
 // Enough for a library's message with the stack that may follow.
-constexpr size_t kKeptLines = 80;
+constexpr size_t kSearchedLines = 80;
 
 }  // namespace
 
 std::string KnownFailures::take(const std::string& line) {
   lines_.push_back(line);
-  if (lines_.size() > kKeptLines) lines_.erase(lines_.begin());
+  if (lines_.size() > kSearchedLines) lines_.erase(lines_.begin());
   const auto known = hardware::explain_failure(line);
   if (!known || !known->is_harmless || !noted_.insert(known->number).second) return {};
   return "note: " + hardware::to_string(*known);

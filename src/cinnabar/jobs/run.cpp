@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kKeptLines = 12;
+constexpr size_t kShownLogLines = 12;
 // Of the loader of programs, when a library is missing.
 constexpr int kNotLoaded = 127;
 // After the engine is gone, for the store of runs and the hashes of the last files.
@@ -147,7 +147,7 @@ class Run {
   void on_output(const std::string& line) {
     folder_.append_log(line);
     last_lines_.push_back(line);
-    if (last_lines_.size() > kKeptLines) last_lines_.erase(last_lines_.begin());
+    if (last_lines_.size() > kShownLogLines) last_lines_.erase(last_lines_.begin());
     const std::string note = known_.take(line);
     if (!handlers_.engine_line) return;
     handlers_.engine_line(line);

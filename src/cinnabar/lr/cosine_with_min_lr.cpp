@@ -23,7 +23,7 @@ double lowest_share(const ScheduleRequest& request) {
       "0.1), or min_lr in lr_scheduler_args");
 }
 
-Schedule make(const ScheduleRequest& request) {
+Schedule make_cosine_with_min_lr(const ScheduleRequest& request) {
   const double lowest = lowest_share(request);
   return [request, lowest](int64_t step) {
     if (const auto rising = warmup_factor(request, step)) return *rising;
@@ -44,6 +44,6 @@ CINNABAR_REGISTER_SCHEDULE(cosine_with_min_lr,
                                          .level = schema::Level::Expert,
                                          .label = "Lowest rate",
                                          .help = "Lowest learning rate, instead of lr_scheduler_min_lr_ratio."}},
-                            .make = make});
+                            .make = make_cosine_with_min_lr});
 
 }  // namespace cinnabar::lr

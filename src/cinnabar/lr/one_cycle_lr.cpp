@@ -25,7 +25,7 @@ int64_t length_of(const schema::Values& arguments, int64_t total_steps) {
 
 // Smith and Topin 2018, "Super-convergence": up from max_lr / div_factor, down to start / final_div_factor. The rates
 // are absolute: base rates are not used.
-Rates make(const ScheduleRequest& request) {
+Rates make_one_cycle_lr(const ScheduleRequest& request) {
   const schema::Values& arguments = request.arguments;
   if (arguments.flag("cycle_momentum")) {
     throw base::Error(
@@ -95,7 +95,7 @@ CINNABAR_REGISTER_SCHEDULE(
                             {1e-30, 1e30}),
                  plain_flag({"three_phase", "Three phases", "Falls as long as it rose, and then to the last rate."}),
                  plain_flag({"cycle_momentum", "Cycle the momentum", "Not supported: the rate alone changes."})},
-     .make_rates = make,
+     .make_rates = make_one_cycle_lr,
      .module = kTorchModule});
 
 }  // namespace cinnabar::lr

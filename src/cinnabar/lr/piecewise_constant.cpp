@@ -17,7 +17,7 @@ namespace {
           "10, 0.1 before step 20, then 0.005)");
 }
 
-Schedule make(const ScheduleRequest& request) {
+Schedule make_piecewise_constant(const ScheduleRequest& request) {
   const std::string rules = request.arguments.maybe_text("step_rules").value_or("");
   std::map<int64_t, double> before;  // factor of the steps below the key
   std::optional<double> last;
@@ -56,6 +56,6 @@ CINNABAR_REGISTER_SCHEDULE(
                   .label = "Step rules",
                   .help = "Pairs FACTOR:STEP and a last FACTOR: \"1:10,0.1:20,0.005\" is 1 before step "
                           "10, 0.1 before step 20, then 0.005."}},
-     .make = make});
+     .make = make_piecewise_constant});
 
 }  // namespace cinnabar::lr

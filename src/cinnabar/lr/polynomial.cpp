@@ -9,7 +9,7 @@ namespace {
 
 // From the learning rate to `lr_end`, both absolute. Groups with another base rate get the same factors, as in the
 // reference.
-Schedule make(const ScheduleRequest& request) {
+Schedule make_polynomial(const ScheduleRequest& request) {
   const double end = request.arguments.number("lr_end") / request.learning_rate;
   if (!(end < 1.0)) {
     throw base::Error(base::ErrorCode::Config, "lr_scheduler = \"polynomial\": learning_rate " +
@@ -36,6 +36,6 @@ CINNABAR_REGISTER_SCHEDULE(polynomial, {.help = "Rises over the warm-up, then fa
                                                      .level = schema::Level::Expert,
                                                      .label = "End rate",
                                                      .help = "Learning rate at the end of the run."}},
-                                        .make = make});
+                                        .make = make_polynomial});
 
 }  // namespace cinnabar::lr

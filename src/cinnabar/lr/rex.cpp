@@ -7,7 +7,7 @@ namespace {
 
 // Chen et al. 2022, "REX: revisiting budgeted training with an improved schedule". The rates are absolute: base rates
 // are not used.
-Rates make(const ScheduleRequest& request) {
+Rates make_rex(const ScheduleRequest& request) {
   const int64_t length = request.arguments.maybe_integer("total_steps").value_or(request.total_steps);
   const double highest = request.arguments.number("max_lr");
   const double lowest = request.arguments.number("min_lr");
@@ -26,7 +26,7 @@ CINNABAR_REGISTER_SCHEDULE(
      .options = {step_count_row({"total_steps", "Length", "Steps until the lowest rate; the default is the run."}, {}),
                  amount_row({"max_lr", "Highest rate", "The first rate."}, 1.0),
                  amount_row({"min_lr", "Lowest rate", "The last rate."}, 0.0)},
-     .make_rates = make,
+     .make_rates = make_rex,
      .module = "pytorch_optimizer"});
 
 }  // namespace cinnabar::lr

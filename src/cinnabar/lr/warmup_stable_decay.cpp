@@ -10,7 +10,7 @@ namespace {
 
 // x the step, W warm-up, D decay, N total: rises from the lowest share to 1 up to W, stays until N - D, falls along a
 // cosine.
-Schedule make(const ScheduleRequest& request) {
+Schedule make_warmup_stable_decay(const ScheduleRequest& request) {
   const int64_t stable_end = request.total_steps - request.decay_steps;
   if (stable_end < request.warmup_steps) {
     throw base::Error(base::ErrorCode::Config,
@@ -36,6 +36,6 @@ Schedule make(const ScheduleRequest& request) {
 
 CINNABAR_REGISTER_SCHEDULE(warmup_stable_decay,
                            {.help = "Rises over lr_warmup_steps, stays, and falls over the last lr_decay_steps.",
-                            .make = make});
+                            .make = make_warmup_stable_decay});
 
 }  // namespace cinnabar::lr

@@ -14,8 +14,6 @@ namespace cinnabar::nn {
 
 namespace {
 
-int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Floats of transformed inputs, or of patches, that are held at once: 32 MiB.
 constexpr int64_t kMostFloats = int64_t{8} << 20;
 

@@ -10,8 +10,6 @@ namespace cinnabar::nn {
 
 namespace {
 
-int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // A grid of blocks that keeps all threads busy. Columns are divided first: each piece of b is packed once then.
 struct Grid {
   int64_t panels = 0;  // of a block

@@ -5,6 +5,9 @@
 
 namespace cinnabar::nn {
 
+// Pieces of b that hold a things.
+inline int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 // c = bias + add + sum of the terms.
 void multiply(const CpuKernels& kernels, const Gemm& gemm);
 

@@ -26,8 +26,6 @@ std::string padded(int64_t number, size_t digits) {
 }
 
 // libtorch appends a stack; the first line says it all.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 bool is_one_colour(const data::Picture& picture) {
   const auto channels = static_cast<size_t>(picture.channels);
   for (size_t i = channels; i < picture.pixels.size(); ++i) {
@@ -174,7 +172,7 @@ void Previews::run(models::DiffusionModel& model, const PreviewPoint& point, bas
     } catch (const std::exception& error) {
       if (stop) return;
       events.warning("the preview picture of prompt " + std::to_string(i + 1) + " (\"" + requests_[i].prompt +
-                     "\") failed: " + first_line(error.what()));
+                     "\") failed: " + base::first_line(error.what()));
     }
   }
 }

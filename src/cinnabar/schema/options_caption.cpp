@@ -4,13 +4,13 @@ namespace cinnabar::schema {
 
 namespace {
 
-const char* const kGroup = "Captions";
+const char* const kCaptionGroup = "Captions";
 
 Option flag(const char* name, const char* label, const char* help) {
   return {.name = name,
           .type = Type::Flag,
           .fallback = false,
-          .group = kGroup,
+          .group = kCaptionGroup,
           .level = Level::Advanced,
           .label = label,
           .help = help};
@@ -22,7 +22,7 @@ Option rate(const char* name, const char* label, const char* help) {
           .fallback = 0.0,
           .range = {{0, 1}},
           .typical = {{0, 0.1}},
-          .group = kGroup,
+          .group = kCaptionGroup,
           .level = Level::Advanced,
           .label = label,
           .help = help};
@@ -32,7 +32,7 @@ Option text(const char* name, Value fallback, const char* label, const char* hel
   return {.name = name,
           .type = Type::Text,
           .fallback = std::move(fallback),
-          .group = kGroup,
+          .group = kCaptionGroup,
           .level = Level::Advanced,
           .label = label,
           .help = help};
@@ -48,7 +48,7 @@ std::vector<Option> caption_options() {
        .fallback = 0,
        .range = {{0, 1024}},
        .typical = {{0, 2}},
-       .group = kGroup,
+       .group = kCaptionGroup,
        .level = Level::Advanced,
        .unit = "tags",
        .label = "Fixed tags",
@@ -62,7 +62,7 @@ std::vector<Option> caption_options() {
       {.name = "caption_lines",
        .type = Type::Text,
        .choices = {"first", "random", "join"},
-       .group = kGroup,
+       .group = kCaptionGroup,
        .level = Level::Advanced,
        .label = "Lines",
        .help = "What is used of a caption with several lines: the first, one drawn anew each time, or all joined like "
@@ -83,7 +83,7 @@ std::vector<Option> caption_options() {
        .type = Type::Int,
        .fallback = 0,
        .range = {{0, 1e15}},
-       .group = kGroup,
+       .group = kCaptionGroup,
        .level = Level::Expert,
        .unit = "epochs",
        .label = "Epochs without captions",
@@ -93,7 +93,7 @@ std::vector<Option> caption_options() {
        .type = Type::Int,
        .fallback = 1,
        .range = {{0, 1024}},
-       .group = kGroup,
+       .group = kCaptionGroup,
        .level = Level::Expert,
        .unit = "tags",
        .label = "First tags",
@@ -102,7 +102,7 @@ std::vector<Option> caption_options() {
        .type = Type::Float,
        .fallback = 0,
        .range = {{0, 1e15}},
-       .group = kGroup,
+       .group = kCaptionGroup,
        .level = Level::Expert,
        .unit = "steps",
        .label = "Tag warm-up",

@@ -7,12 +7,6 @@
 
 namespace cinnabar::train {
 
-namespace {
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-}  // namespace
-
 void TrainingRun::guarded(int64_t epoch, const std::function<void()>& work) {
   const RunPosition begin = at_;
   try {
@@ -40,7 +34,7 @@ std::string TrainingRun::rescue(int64_t epoch) noexcept {
     std::string saved = save_here(epoch);
     return "What was trained until step " + std::to_string(at_.step) + " is kept: " + saved;
   } catch (const std::exception& error) {
-    return "Saving what was trained failed, too: " + first_line(error.what());
+    return "Saving what was trained failed, too: " + base::first_line(error.what());
   }
 }
 

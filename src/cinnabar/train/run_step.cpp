@@ -21,8 +21,6 @@ namespace cinnabar::train {
 
 namespace {
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 // What `work` ran out of memory with, or "". The exception is gone when this returns, and with it what it kept alive.
 template <class Work>
 std::string memory_problem(const Work& work) {
@@ -31,7 +29,7 @@ std::string memory_problem(const Work& work) {
     return {};
   } catch (const std::exception& error) {
     if (!tensor::is_out_of_memory(error)) throw;
-    return first_line(error.what());
+    return base::first_line(error.what());
   }
 }
 

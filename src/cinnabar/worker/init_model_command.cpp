@@ -12,7 +12,7 @@ namespace cinnabar::worker {
 
 namespace {
 
-int run(const schema::Values& values, base::EventSink& events, const std::atomic<bool>&) {
+int init_model_command(const schema::Values& values, base::EventSink& events, const std::atomic<bool>&) {
   const std::string family = values.text("family");
   const models::ModelFamily& entry = models::model_families().at(family);
   events.phase("Making a " + values.text("size") + " model of the family " + family + ".");
@@ -37,7 +37,7 @@ int run(const schema::Values& values, base::EventSink& events, const std::atomic
   return 0;
 }
 
-CINNABAR_REGISTER_WORKER_COMMAND(init_model, {.run = run});
+CINNABAR_REGISTER_WORKER_COMMAND(init_model, {.run = init_model_command});
 
 }  // namespace
 

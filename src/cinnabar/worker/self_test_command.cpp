@@ -27,7 +27,7 @@ void tell_row(base::EventSink& events, const hardware::SelfTestRow& row) {
   tell(events, std::move(fields));
 }
 
-int run(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop) {
+int self_test_command(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop) {
   const at::Device device = tensor::device_from(values.maybe_text("device").value_or("auto"));
   const std::string chosen = set_up_attention(values, device);
   tell(events, {{"device", device.is_cpu() ? std::string("cpu") : "gpu:" + std::to_string(device.index())},
@@ -43,7 +43,7 @@ int run(const schema::Values& values, base::EventSink& events, const std::atomic
   return 0;
 }
 
-CINNABAR_REGISTER_WORKER_COMMAND(self_test, {.run = run});
+CINNABAR_REGISTER_WORKER_COMMAND(self_test, {.run = self_test_command});
 
 }  // namespace
 

@@ -20,9 +20,6 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 
-// libtorch appends a stack and build notes; the first line says it all.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 Error out_of_memory(const std::string& what) {
@@ -61,7 +58,7 @@ Error device_fault(const std::string& what, const std::string& explanation) {
 
 Error from_torch(const c10::Error& error) {
   const std::string whole = error.what_without_backtrace();
-  const std::string text = first_line(whole);
+  const std::string text = base::first_line(whole);
   const std::string explanation = known(whole);
   const bool is_memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
                          holds(text, "out of memory") || holds(text, "not enough memory") ||
@@ -101,11 +98,11 @@ Error translate_current_exception() {
     return out_of_memory("the system gave none");
   } catch (const std::exception& error) {
     const hardware::Shortage shortage = shortage_of(error);
-    if (shortage == hardware::Shortage::Memory) return out_of_memory(first_line(error.what()));
+    if (shortage == hardware::Shortage::Memory) return out_of_memory(base::first_line(error.what()));
     if (shortage == hardware::Shortage::Threads)
       return {ErrorCode::OutOfMemory, hardware::shortage_text(shortage, hardware::process_limits())};
     const std::string explanation = known(error.what());
-    if (!explanation.empty()) return device_fault(first_line(error.what()), explanation);
+    if (!explanation.empty()) return device_fault(base::first_line(error.what()), explanation);
     return {ErrorCode::Internal,
             std::string("internal error: ") + error.what() + "; this is a bug in Cinnabar, please report it"};
   }

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string joined(const Words& words) {
+std::string command_text(const Words& words) {
   std::string text;
   for (const std::string& word : words) text += word + " ";
   return text;
@@ -155,7 +155,7 @@ Tally test_resume_equality(const Settings& settings) {
     whole.clear();
     const EngineRun unbroken = run_engine(whole.words(steps, combination));
     if (unbroken.error) {
-      tally.fail(joined(combination) + ": " + unbroken.error->message());
+      tally.fail(command_text(combination) + ": " + unbroken.error->message());
       continue;
     }
     for (int64_t stop = 1; stop < steps; ++stop) {
@@ -171,9 +171,9 @@ Tally test_resume_equality(const Settings& settings) {
       second.losses.insert(first.losses.begin(), first.losses.end());
       if (problem.empty() && second.losses != unbroken.losses) problem = "the losses differ";
       if (!problem.empty())
-        tally.fail("stopped at step " + std::to_string(stop) + ", " + joined(combination) + ": " + problem);
+        tally.fail("stopped at step " + std::to_string(stop) + ", " + command_text(combination) + ": " + problem);
     }
-    tell("equality: " + joined(combination));
+    tell("equality: " + command_text(combination));
   }
   return tally;
 }

@@ -8,7 +8,7 @@ using namespace cinnabar;
 
 namespace {
 
-void read(fuzz::Input file) {
+void read_arrays(fuzz::Input file) {
   for (const auto& [name, array] : formats::read_npz(file, "latents.npz")) {
     uint64_t bytes = formats::element_size(array.dtype);
     for (const int64_t size : array.shape) {
@@ -23,8 +23,8 @@ void read(fuzz::Input file) {
 
 CINNABAR_FUZZ_TARGET(npz, 4096) {
   try {
-    read(input);
+    read_arrays(input);
   } catch (const base::Error&) {
-    read(fuzz::with_checksums(input));
+    read_arrays(fuzz::with_checksums(input));
   }
 }

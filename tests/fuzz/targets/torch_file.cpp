@@ -8,7 +8,7 @@ using namespace cinnabar;
 
 namespace {
 
-void read(fuzz::Input file) {
+void read_pickle(fuzz::Input file) {
   const auto checkpoint = formats::open_torch_file(fuzz::memory_file(file));
   unsigned sum = 0;
   for (const auto& [name, view] : checkpoint->tensors()) {
@@ -24,8 +24,8 @@ void read(fuzz::Input file) {
 
 CINNABAR_FUZZ_TARGET(torch_file, 8192) {
   try {
-    read(input);
+    read_pickle(input);
   } catch (const base::Error&) {
-    read(fuzz::with_checksums(input));
+    read_pickle(fuzz::with_checksums(input));
   }
 }

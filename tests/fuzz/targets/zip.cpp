@@ -7,7 +7,7 @@ using namespace cinnabar;
 
 namespace {
 
-void read(fuzz::Input file) {
+void read_members(fuzz::Input file) {
   size_t total = 0;
   for (const auto& [name, content] : formats::read_stored_zip(file, "model.ckpt")) {
     fuzz::require(!name.empty() && name.front() != '/' && name.find('\0') == std::string::npos, "names are relative");
@@ -23,8 +23,8 @@ void read(fuzz::Input file) {
 
 CINNABAR_FUZZ_TARGET(zip, 4096) {
   try {
-    read(input);
+    read_members(input);
   } catch (const base::Error&) {
-    read(fuzz::with_checksums(input));
+    read_members(fuzz::with_checksums(input));
   }
 }
