@@ -12,6 +12,7 @@
 #include "cinnabar/data/batch_plan.h"
 #include "cinnabar/data/validation_split.h"
 #include "cinnabar/tensor/finite_file.h"
+#include "cinnabar/tensor/host_memory.h"
 #include "cinnabar/train/disk_check.h"
 #include "cinnabar/train/early_checks.h"
 #include "cinnabar/train/evaluation_scope.h"
@@ -197,6 +198,7 @@ void TrainingRun::fill_caches() {
   text_ = cached_text(request, is_text_trained_);
   if (!previews_->is_on()) release_text_encoders(request);
   memory_.phase_done("the model was loaded and the caches were made");
+  if (base_.device.is_cpu() && !is_low_memory(values_, base_.device)) tensor::keep_freed_memory();
   inputs_ = std::make_unique<BatchInputs>(base_, *training_step_, *noise_, *text_, events_);
 }
 
