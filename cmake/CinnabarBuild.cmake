@@ -6,8 +6,8 @@ set(CMAKE_CXX_FLAGS_DEV "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 
 # A release build compiles the files of a target in groups: reading the headers is most of the work. Names of helpers therefore differ in
-# all files of a folder; a file that can't be grouped says SKIP_UNITY_BUILD_INCLUSION. Developers' builds compile file by file, so
-# that an edit costs one file.
+# all files of a folder (tools/check_names); a file that can't be grouped says SKIP_UNITY_BUILD_INCLUSION. Developers' builds compile file
+# by file, so that an edit costs one file.
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 10)

@@ -225,6 +225,7 @@ TEST_CASE("model_files_are_named_without_their_folder_and_hashed") {
   CHECK(facts.name == "model.safetensors");
   CHECK(facts.sha256 == cinnabar::base::sha256_hex("abc"));
   CHECK(facts.legacy_hash == "e3b0c442");
+  CHECK(file_facts(file.string(), "known").sha256 == "known");
   CHECK(file_facts(folder.string() + "/").name == "cinnabar_metadata_test");
   CHECK(file_facts(folder.string()).sha256 == "IsADirectory");
   CHECK(file_facts("runwayml/stable-diffusion-v1-5").name == "runwayml/stable-diffusion-v1-5");

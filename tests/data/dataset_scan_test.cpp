@@ -6,6 +6,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/folder_dataset.h"
+#include "data/bitmap_header.h"
 #include "formats/temporary_folder.h"
 
 namespace cinnabar::data {
@@ -13,18 +14,6 @@ namespace {
 
 using formats::TemporaryFolder;
 namespace fs = std::filesystem;
-
-// The header of a bitmap, which is all that a scan reads.
-std::string picture_bytes(int width, int height) {
-  std::string bytes(54, '\0');
-  bytes.replace(0, 2, "BM");
-  bytes[14] = 40;
-  for (int i = 0; i < 4; ++i) {
-    bytes[static_cast<size_t>(18 + i)] = static_cast<char>(width >> 8 * i & 0xFF);
-    bytes[static_cast<size_t>(22 + i)] = static_cast<char>(height >> 8 * i & 0xFF);
-  }
-  return bytes;
-}
 
 bool has_issue(const std::vector<Issue>& issues, Severity severity, const std::string& file, const std::string& words) {
   return std::ranges::any_of(issues, [&](const Issue& issue) {
@@ -51,7 +40,7 @@ TEST_CASE("numbered_folders_become_subsets_in_the_order_of_their_names") {
   for (const char* name :
        {"img/3_my_blue cat/a.bmp", "img/10_dog/a.bmp", "img/5/a.bmp", "img/old/a.bmp", "img/0_none/a.bmp",
         "img/-2_less/a.bmp", "img/4 x/a.bmp", "img/.git/a.bmp", "img/loose.bmp"}) {
-    folder.put(name, picture_bytes(8, 8));
+    folder.put(name, bitmap_header(8, 8));
   }
   std::vector<Issue> issues;
   const auto subsets = subsets_of_folder(folder / "img", {.is_reg = true, .flip_aug = true}, issues);
@@ -67,8 +56,8 @@ TEST_CASE("numbered_folders_become_subsets_in_the_order_of_their_names") {
 
 TEST_CASE("pictures_without_numbered_folders_are_used_once_and_said") {
   const TemporaryFolder folder;
-  folder.put("flat/a.bmp", picture_bytes(8, 8));
-  folder.put("plain/cats/a.bmp", picture_bytes(8, 8));
+  folder.put("flat/a.bmp", bitmap_header(8, 8));
+  folder.put("plain/cats/a.bmp", bitmap_header(8, 8));
   fs::create_directories(folder / "plain/empty");
   std::vector<Issue> issues;
   CHECK(names_of(subsets_of_folder(folder / "flat", {}, issues)) == std::vector<std::string>{"flat 1 []"});
@@ -92,9 +81,9 @@ TEST_CASE("a_folder_without_pictures_is_an_error_that_says_what_it_holds") {
 
 TEST_CASE("a_scan_finds_sizes_buckets_and_captions") {
   const TemporaryFolder folder;
-  folder.put("10_cat/b.bmp", picture_bytes(512, 512));
+  folder.put("10_cat/b.bmp", bitmap_header(512, 512));
   folder.put("10_cat/b.txt", "a cat on a mat\nsecond line");
-  folder.put("10_cat/a.BMP", picture_bytes(768, 512));
+  folder.put("10_cat/a.BMP", bitmap_header(768, 512));
   folder.put("10_cat/.hidden.bmp", "x");
   const Dataset dataset =
       scan_dataset(options_for({{.image_dir = folder / "10_cat", .num_repeats = 10, .class_tokens = "cat"}}));
@@ -115,7 +104,7 @@ TEST_CASE("a_scan_finds_sizes_buckets_and_captions") {
 
 TEST_CASE("a_set_caption_extension_is_the_only_one") {
   const TemporaryFolder folder;
-  folder.put("a.bmp", picture_bytes(512, 512));
+  folder.put("a.bmp", bitmap_header(512, 512));
   folder.put("a.caption", "right");
   folder.put("a.txt", "other");
   SubsetOptions subset{.image_dir = folder / "."};
@@ -128,13 +117,13 @@ TEST_CASE("a_set_caption_extension_is_the_only_one") {
 
 TEST_CASE("all_that_is_wrong_is_reported_at_once_and_the_rest_is_used") {
   const TemporaryFolder folder;
-  folder.put("set/good.bmp", picture_bytes(600, 600));
+  folder.put("set/good.bmp", bitmap_header(600, 600));
   folder.put("set/empty.png", "");
   folder.put("set/page.jpg", "<!DOCTYPE html>");
-  folder.put("set/small.bmp", picture_bytes(100, 120));
-  folder.put("set/bad_text.bmp", picture_bytes(600, 600));
+  folder.put("set/small.bmp", bitmap_header(100, 120));
+  folder.put("set/bad_text.bmp", bitmap_header(600, 600));
   folder.put("set/bad_text.caption", "\xFF\xFE");
-  folder.put("set/blank.bmp", picture_bytes(600, 600));
+  folder.put("set/blank.bmp", bitmap_header(600, 600));
   folder.put("set/blank.caption", "");
   folder.put("set/film.mp4", "x");
   fs::create_directories(folder / "set/inner");
@@ -168,8 +157,8 @@ TEST_CASE("all_that_is_wrong_is_reported_at_once_and_the_rest_is_used") {
 
 TEST_CASE("pictures_without_a_bucket_are_left_out_by_name") {
   const TemporaryFolder folder;
-  folder.put("a.bmp", picture_bytes(50, 600));
-  folder.put("b.bmp", picture_bytes(600, 600));
+  folder.put("a.bmp", bitmap_header(50, 600));
+  folder.put("b.bmp", bitmap_header(600, 600));
   DatasetOptions options = options_for({{.image_dir = folder / "."}});
   options.bucket.bucket_no_upscale = true;
   const Dataset dataset = scan_dataset(options);
@@ -188,7 +177,7 @@ TEST_CASE("no_usable_picture_blocks_the_run") {
 TEST_CASE("odd_names_and_any_number_of_threads_give_the_same_samples") {
   const TemporaryFolder folder;
   const std::string place = "my [set] {x} 'q' 100% #1 \xC3\xA9 \xE6\x97\xA5 ";
-  for (int i = 0; i < 30; ++i) folder.put(place + "/" + std::to_string(i) + ".x.bmp", picture_bytes(300 + 20 * i, 500));
+  for (int i = 0; i < 30; ++i) folder.put(place + "/" + std::to_string(i) + ".x.bmp", bitmap_header(300 + 20 * i, 500));
   const DatasetOptions options = options_for({{.image_dir = folder / place}});
   const Dataset one = scan_dataset(options, {.threads = 1});
   const Dataset many = scan_dataset(options, {.threads = 7});
@@ -222,8 +211,8 @@ TEST_CASE("regularisation_pictures_match_the_number_of_the_others") {
 
 TEST_CASE("the_arithmetic_of_regularisation_is_shown") {
   const TemporaryFolder folder;
-  folder.put("img/a.bmp", picture_bytes(512, 512));
-  for (const char* name : {"reg/a.bmp", "reg/b.bmp", "reg/c.bmp"}) folder.put(name, picture_bytes(512, 512));
+  folder.put("img/a.bmp", bitmap_header(512, 512));
+  for (const char* name : {"reg/a.bmp", "reg/b.bmp", "reg/c.bmp"}) folder.put(name, bitmap_header(512, 512));
   const Dataset dataset = scan_dataset(
       options_for({{.image_dir = folder / "img", .num_repeats = 2}, {.image_dir = folder / "reg", .is_reg = true}}));
   // The third one waits for a later epoch.

@@ -16,7 +16,7 @@ void put(const TemporaryFolder& folder, const std::string& name, Size size) {
   save_png(folder / name, blank_picture(size, 3));
 }
 
-Dataset scanned(const TemporaryFolder& folder) {
+Dataset scanned_with_masks(const TemporaryFolder& folder) {
   DatasetOptions options;
   options.bucket.resolution = {64, 64};
   options.subsets.push_back(
@@ -36,7 +36,7 @@ TEST_CASE("masks_are_found_by_name_whatever_the_extension") {
   put(folder, "10_cat/b.c.png", {64, 32});
   put(folder, "masks/a.png", {32, 32});  // another size, the same shape
   put(folder, "masks/b.c.png", {64, 32});
-  Dataset dataset = scanned(folder);
+  Dataset dataset = scanned_with_masks(folder);
   CHECK(find_masks(dataset).empty());
   REQUIRE(dataset.samples.size() == 2);
   CHECK(dataset.samples[0].mask.filename() == "a.png");
@@ -48,7 +48,7 @@ TEST_CASE("a_sub_folder_of_the_subsets_name_comes_first") {
   put(folder, "10_cat/a.png", {64, 64});
   put(folder, "masks/a.png", {64, 64});
   put(folder, "masks/10_cat/a.png", {64, 64});
-  Dataset dataset = scanned(folder);
+  Dataset dataset = scanned_with_masks(folder);
   CHECK(find_masks(dataset).empty());
   CHECK(dataset.samples.at(0).mask == folder / "masks" / "10_cat" / "a.png");
 }
@@ -61,7 +61,7 @@ TEST_CASE("pictures_without_a_fitting_mask_leave_the_data_set_and_are_named") {
   put(folder, "masks/a.png", {64, 64});
   put(folder, "masks/other_shape.png", {64, 32});
   put(folder, "masks/surplus.png", {64, 64});
-  Dataset dataset = scanned(folder);
+  Dataset dataset = scanned_with_masks(folder);
   const std::vector<Issue> issues = find_masks(dataset);
   CHECK(kinds(issues) == "mask_shape no_mask surplus_masks ");
   REQUIRE(dataset.samples.size() == 1);
@@ -74,11 +74,11 @@ TEST_CASE("pictures_without_a_fitting_mask_leave_the_data_set_and_are_named") {
 TEST_CASE("a_folder_that_is_missing_or_fits_nothing_blocks_the_run") {
   const TemporaryFolder folder;
   put(folder, "10_cat/a.png", {64, 64});
-  Dataset missing = scanned(folder);
+  Dataset missing = scanned_with_masks(folder);
   find_masks(missing);
   CHECK(missing.has_errors());
   put(folder, "masks/b.png", {64, 64});
-  Dataset unfit = scanned(folder);
+  Dataset unfit = scanned_with_masks(folder);
   find_masks(unfit);
   CHECK(unfit.has_errors());
 }

@@ -11,7 +11,7 @@ namespace cinnabar::data {
 namespace {
 
 // `train` pictures of `repeats`, and one regularisation subset for each number of own repeats in `reg`.
-Dataset dataset_of(int64_t train, int64_t repeats, const std::vector<int64_t>& reg) {
+Dataset dataset_with_reg(int64_t train, int64_t repeats, const std::vector<int64_t>& reg) {
   const Size size{512, 512};
   Dataset dataset;
   dataset.options.subsets.push_back({.num_repeats = repeats});
@@ -38,7 +38,7 @@ int64_t sum(const std::vector<int64_t>& numbers) { return std::accumulate(number
 
 TEST_CASE("all_regularisation_pictures_come_up_over_the_epochs") {
   // 10 pictures with 2 repeats, 100 of regularisation: 20 an epoch, all of them in five.
-  const Dataset dataset = dataset_of(10, 2, std::vector<int64_t>(100, 1));
+  const Dataset dataset = dataset_with_reg(10, 2, std::vector<int64_t>(100, 1));
   CHECK(rotates(dataset));
   std::vector<int64_t> seen(100);
   for (uint64_t epoch = 1; epoch <= 10; ++epoch) {
@@ -51,7 +51,7 @@ TEST_CASE("all_regularisation_pictures_come_up_over_the_epochs") {
 }
 
 TEST_CASE("the_first_epoch_is_the_reference_order_and_later_ones_go_by_seed") {
-  const Dataset dataset = dataset_of(10, 2, std::vector<int64_t>(100, 1));
+  const Dataset dataset = dataset_with_reg(10, 2, std::vector<int64_t>(100, 1));
   std::vector<int64_t> first(100);
   std::fill_n(first.begin(), 20, 1);
   CHECK(reg_repeats(dataset, 7, 1) == first);
@@ -63,7 +63,7 @@ TEST_CASE("the_first_epoch_is_the_reference_order_and_later_ones_go_by_seed") {
 }
 
 TEST_CASE("unequal_repeats_all_come_up_too") {
-  const Dataset dataset = dataset_of(3, 2, {5, 1, 1, 7, 2, 1, 1});
+  const Dataset dataset = dataset_with_reg(3, 2, {5, 1, 1, 7, 2, 1, 1});
   std::set<size_t> seen;
   for (uint64_t epoch = 1; epoch <= 20; ++epoch) {
     const std::vector<int64_t> repeats = reg_repeats(dataset, 1, epoch);
@@ -76,7 +76,7 @@ TEST_CASE("unequal_repeats_all_come_up_too") {
 }
 
 TEST_CASE("too_few_pictures_take_the_surplus_in_turn") {
-  const Dataset dataset = dataset_of(7, 1, {1, 1, 1});
+  const Dataset dataset = dataset_with_reg(7, 1, {1, 1, 1});
   CHECK(reg_repeats(dataset, 1, 1) == std::vector<int64_t>{3, 2, 2});
   std::vector<int64_t> seen(3);
   for (uint64_t epoch = 1; epoch <= 3; ++epoch) {
@@ -85,12 +85,12 @@ TEST_CASE("too_few_pictures_take_the_surplus_in_turn") {
     for (size_t i = 0; i < 3; ++i) seen[i] += repeats[i];
   }
   CHECK(seen == std::vector<int64_t>{7, 7, 7});
-  CHECK_FALSE(rotates(dataset_of(6, 1, {1, 1, 1})));
-  CHECK_FALSE(rotates(dataset_of(6, 1, {})));
+  CHECK_FALSE(rotates(dataset_with_reg(6, 1, {1, 1, 1})));
+  CHECK_FALSE(rotates(dataset_with_reg(6, 1, {})));
 }
 
 TEST_CASE("plans_of_epochs_hold_what_rotates") {
-  const std::vector<Dataset> datasets = {dataset_of(2, 1, {1, 1, 1, 1})};
+  const std::vector<Dataset> datasets = {dataset_with_reg(2, 1, {1, 1, 1, 1})};
   std::set<size_t> seen;
   for (uint64_t epoch = 1; epoch <= 2; ++epoch) {
     int64_t items = 0;
@@ -107,7 +107,7 @@ TEST_CASE("plans_of_epochs_hold_what_rotates") {
 }
 
 TEST_CASE("what_leaves_a_data_set_changes_the_balance") {
-  Dataset dataset = dataset_of(4, 1, {1, 1, 1, 1, 1});
+  Dataset dataset = dataset_with_reg(4, 1, {1, 1, 1, 1, 1});
   CHECK(dataset.item_count() == 8);
   remove_samples(dataset, {0, 1, 5});
   CHECK(dataset.samples.size() == 6);

@@ -11,6 +11,7 @@
 #include "cinnabar/data/health_report.h"
 #include "cinnabar/data/preview_pictures.h"
 #include "cinnabar/data/weighted_captions.h"
+#include "data/bitmap_header.h"
 #include "formats/temporary_folder.h"
 
 namespace cinnabar::data {
@@ -18,16 +19,6 @@ namespace {
 
 using formats::TemporaryFolder;
 namespace fs = std::filesystem;
-
-// The header of a bitmap of 64 x 64 pixels, which is all that a scan reads.
-std::string picture_bytes() {
-  std::string bytes(54, '\0');
-  bytes.replace(0, 2, "BM");
-  bytes[14] = 40;
-  bytes[18] = 64;
-  bytes[22] = 64;
-  return bytes;
-}
 
 Dataset scan_of(const SubsetOptions& subset) {
   return scan_dataset({.bucket = {.resolution = {64, 64}}, .subsets = {subset}}, {.threads = 1});
@@ -40,7 +31,8 @@ const Issue* find_issue(const std::vector<Issue>& issues, const std::string& kin
 
 TEST_CASE("pictures_that_share_a_name_are_told") {
   const TemporaryFolder folder;
-  for (const char* name : {"set/a.bmp", "set/a.png", "set/b.bmp", "set/in/b.bmp"}) folder.put(name, picture_bytes());
+  for (const char* name : {"set/a.bmp", "set/a.png", "set/b.bmp", "set/in/b.bmp"})
+    folder.put(name, bitmap_header(64, 64));
   const Dataset dataset = scan_of({.image_dir = folder / "set", .recursive = true});
   CHECK(dataset.samples.size() == 4);
   const Issue* issue = find_issue(dataset.issues, "shared_name");
@@ -50,9 +42,21 @@ TEST_CASE("pictures_that_share_a_name_are_told") {
   CHECK(std::ranges::count(dataset.issues, "shared_name", &Issue::kind) == 1);
 }
 
+TEST_CASE("pictures_stand_in_the_order_of_their_paths") {
+  const TemporaryFolder folder;
+  for (const char* name :
+       {"a.bmp", "a/x.bmp", "a-b/x.bmp", "a b/x.bmp", "a/x y.bmp", "ä.bmp", "B.bmp", "a/x/y.bmp", "a.b.bmp"})
+    folder.put("set/" + std::string(name), bitmap_header(64, 64));
+  const Dataset dataset = scan_of({.image_dir = folder / "set", .recursive = true});
+  std::vector<fs::path> found;
+  for (const Sample& sample : dataset.samples) found.push_back(sample.path);
+  REQUIRE(found.size() == 9);
+  CHECK(std::ranges::is_sorted(found));
+}
+
 TEST_CASE("what_has_the_name_of_a_caption_and_is_no_file_is_told") {
   const TemporaryFolder folder;
-  folder.put("set/a.bmp", picture_bytes());
+  folder.put("set/a.bmp", bitmap_header(64, 64));
   REQUIRE(::mkfifo((folder / "set/a.txt").c_str(), 0600) == 0);
   const Dataset dataset = scan_of({.image_dir = folder / "set"});
   const Issue* issue = find_issue(dataset.issues, "odd_caption");
@@ -63,8 +67,8 @@ TEST_CASE("what_has_the_name_of_a_caption_and_is_no_file_is_told") {
 
 TEST_CASE("a_face_outside_the_picture_is_told") {
   const TemporaryFolder folder;
-  folder.put("set/far_500_20_10_10.bmp", picture_bytes());
-  folder.put("set/near_30_20_10_10.bmp", picture_bytes());
+  folder.put("set/far_500_20_10_10.bmp", bitmap_header(64, 64));
+  folder.put("set/near_30_20_10_10.bmp", bitmap_header(64, 64));
   CHECK(find_issue(scan_of({.image_dir = folder / "set"}).issues, "face_outside") == nullptr);
   const Dataset dataset = scan_of({.image_dir = folder / "set", .face_crop_aug_range = std::array{2.0, 4.0}});
   CHECK(std::ranges::count(dataset.issues, "face_outside", &Issue::kind) == 1);
@@ -73,7 +77,7 @@ TEST_CASE("a_face_outside_the_picture_is_told") {
 
 TEST_CASE("weights_of_captions_that_cannot_be_read_are_told_by_picture") {
   const TemporaryFolder folder;
-  for (const char* name : {"a", "b", "c"}) folder.put("set/" + std::string(name) + ".bmp", picture_bytes());
+  for (const char* name : {"a", "b", "c"}) folder.put("set/" + std::string(name) + ".bmp", bitmap_header(64, 64));
   folder.put("set/a.txt", std::string(18, '(') + "cat" + std::string(18, ')'));
   folder.put("set/b.txt", "a (red:1.2.3) fox");
   folder.put("set/c.txt", "a (red:1.2) fox");
@@ -97,9 +101,9 @@ TEST_CASE("previews_are_known_by_place_and_name") {
 TEST_CASE("previews_of_runs_are_no_training_pictures") {
   const TemporaryFolder folder;
   const std::string preview = "set/out/sample/cat_000100_01_20260131093000.png";
-  folder.put("set/a.bmp", picture_bytes());
-  folder.put("set/sample/b.bmp", picture_bytes());
-  folder.put(preview, picture_bytes());
+  folder.put("set/a.bmp", bitmap_header(64, 64));
+  folder.put("set/sample/b.bmp", bitmap_header(64, 64));
+  folder.put(preview, bitmap_header(64, 64));
   const Dataset dataset = scan_of({.image_dir = folder / "set", .recursive = true});
   CHECK(dataset.samples.size() == 2);
   const Issue* issue = find_issue(dataset.issues, "previews");
@@ -117,7 +121,7 @@ TEST_CASE("previews_of_runs_are_no_training_pictures") {
 
 TEST_CASE("previews_that_will_lie_among_pictures_are_told") {
   const TemporaryFolder folder;
-  folder.put("set/a.bmp", picture_bytes());
+  folder.put("set/a.bmp", bitmap_header(64, 64));
   std::vector<Dataset> datasets = {scan_of({.image_dir = folder / "set"})};
   report_preview_place(datasets, folder / "out");
   CHECK(find_issue(datasets[0].issues, "previews_among_pictures") == nullptr);
@@ -127,7 +131,7 @@ TEST_CASE("previews_that_will_lie_among_pictures_are_told") {
 
 TEST_CASE("a_folder_of_no_repeats_is_left_out_alone_as_beside_others") {
   const TemporaryFolder folder;
-  folder.put("img/0_x/a.bmp", picture_bytes());
+  folder.put("img/0_x/a.bmp", bitmap_header(64, 64));
   std::vector<Issue> issues;
   CHECK(subsets_of_folder(folder / "img", {}, issues).empty());
   REQUIRE(issues.size() == 2);

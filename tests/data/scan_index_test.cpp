@@ -8,6 +8,7 @@
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/data/dataset_scan.h"
+#include "data/bitmap_header.h"
 #include "formats/temporary_folder.h"
 
 namespace cinnabar::data {
@@ -128,16 +129,6 @@ TEST_CASE("an_index_with_any_byte_changed_or_missing_is_not_used_and_says_so") {
   }
 }
 
-// The header of a bitmap, which is all that a scan reads.
-std::string picture_bytes(int side) {
-  std::string bytes(54, '\0');
-  bytes.replace(0, 2, "BM");
-  bytes[14] = 40;
-  bytes[18] = static_cast<char>(side);
-  bytes[22] = static_cast<char>(side);
-  return bytes;
-}
-
 Dataset scanned(const TemporaryFolder& folder, bool has_index) {
   ScanOptions scan{.threads = 1};
   if (has_index) scan.index_folder = folder / "indexes";
@@ -174,15 +165,15 @@ void index_as_if_old(const TemporaryFolder& folder) {
 
 TEST_CASE("a_scan_asks_the_index_and_reads_what_changed") {
   const TemporaryFolder folder;
-  folder.put("img/a.bmp", picture_bytes(50));
-  folder.put("img/b.bmp", picture_bytes(60));
+  folder.put("img/a.bmp", bitmap_header(50, 50));
+  folder.put("img/b.bmp", bitmap_header(60, 60));
   folder.put("img/a.txt", "one");
   index_as_if_old(folder);
   const Dataset first = scanned(folder, true);
   REQUIRE(first.samples.size() == 2);
   CHECK(first.samples[0].size == Size{77, 77});
   CHECK(first.samples[0].caption == "one");
-  folder.put("img/b.bmp", picture_bytes(61));
+  folder.put("img/b.bmp", bitmap_header(61, 61));
   folder.put("img/a.txt", "two");
   const Dataset second = scanned(folder, true);
   CHECK(second.samples[0].caption == "two");
@@ -191,8 +182,8 @@ TEST_CASE("a_scan_asks_the_index_and_reads_what_changed") {
 
 TEST_CASE("a_scan_finds_the_same_with_an_index_without_and_with_a_bad_one") {
   const TemporaryFolder folder;
-  folder.put("img/a.bmp", picture_bytes(50));
-  folder.put("img/b.bmp", picture_bytes(60));
+  folder.put("img/a.bmp", bitmap_header(50, 50));
+  folder.put("img/b.bmp", bitmap_header(60, 60));
   folder.put("img/b.txt", "");
   folder.put("img/c.bmp", "no picture");
   const auto expected = texts_of(scanned(folder, false));

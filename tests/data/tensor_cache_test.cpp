@@ -1,28 +1,19 @@
 #include "cinnabar/data/tensor_cache.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
 
 #include "cinnabar/data/content_hash.h"
+#include "formats/temporary_folder.h"
 
 using cinnabar::data::CachedTensors;
 using cinnabar::data::ContentHashes;
 using cinnabar::data::TensorCache;
+using cinnabar::formats::TemporaryFolder;
 
 namespace {
-
-struct TemporaryFolder {
-  std::filesystem::path path;
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cinnabar-cache-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
 
 CachedTensors tensors_of(const std::vector<float>& values) {
   return {{"moments",
@@ -41,14 +32,14 @@ std::vector<float> values_of(const CachedTensors& tensors) {
 TEST_CASE("keeps_entries_over_a_restart") {
   const TemporaryFolder folder;
   {
-    TensorCache cache(folder.path / "deep" / "cache", "latents");
+    TensorCache cache(folder / "deep/cache", "latents");
     cache.put("a", tensors_of({1.0F, 2.0F}));
     cache.flush();
     cache.put("b", tensors_of({3.0F}));
     cache.flush();
     CHECK(values_of(cache.get("a")) == std::vector<float>{1.0F, 2.0F});
   }
-  TensorCache again(folder.path / "deep" / "cache", "latents");
+  TensorCache again(folder / "deep/cache", "latents");
   CHECK(again.size() == 2);
   CHECK(again.problems().empty());
   CHECK(values_of(again.get("a")) == std::vector<float>{1.0F, 2.0F});
@@ -58,29 +49,29 @@ TEST_CASE("keeps_entries_over_a_restart") {
 TEST_CASE("leaves_out_a_damaged_shard_and_names_it") {
   const TemporaryFolder folder;
   {
-    TensorCache cache(folder.path, "latents");
+    TensorCache cache(folder / "cache", "latents");
     cache.put("a", tensors_of({1.0F}));
     cache.flush();
     cache.put("b", tensors_of({2.0F}));
     cache.flush();
   }
-  std::ofstream(folder.path / "latents-000000.safetensors", std::ios::trunc) << "torn";
-  TensorCache again(folder.path, "latents");
+  std::ofstream(folder / "cache/latents-000000.safetensors", std::ios::trunc) << "torn";
+  TensorCache again(folder / "cache", "latents");
   CHECK_FALSE(again.has("a"));
   CHECK(again.has("b"));
   REQUIRE(again.problems().size() == 1);
   CHECK(again.problems().front().find("latents-000000.safetensors") != std::string::npos);
   again.put("a", tensors_of({1.0F}));
   again.flush();
-  CHECK(std::filesystem::exists(folder.path / "latents-000002.safetensors"));
+  CHECK(std::filesystem::exists(folder / "cache/latents-000002.safetensors"));
 }
 
 TEST_CASE("other_kinds_in_the_same_folder_are_not_seen") {
   const TemporaryFolder folder;
-  TensorCache latents(folder.path, "latents");
+  TensorCache latents(folder / "cache", "latents");
   latents.put("a", tensors_of({1.0F}));
   latents.flush();
-  CHECK_FALSE(TensorCache(folder.path, "text").has("a"));
+  CHECK_FALSE(TensorCache(folder / "cache", "text").has("a"));
 }
 
 TEST_CASE("without_a_folder_entries_stay_in_memory") {
@@ -92,16 +83,16 @@ TEST_CASE("without_a_folder_entries_stay_in_memory") {
 
 TEST_CASE("content_hash_follows_a_changed_file") {
   const TemporaryFolder folder;
-  const auto file = folder.path / "a.png";
+  const auto file = folder / "a.png";
   std::ofstream(file) << "one";
   std::string first;
   {
-    ContentHashes hashes(folder.path / "files.txt");
+    ContentHashes hashes(folder / "files.txt");
     first = hashes.of(file);
     CHECK(first == hashes.of(file));
     hashes.save();
   }
-  ContentHashes hashes(folder.path / "files.txt");
+  ContentHashes hashes(folder / "files.txt");
   CHECK(hashes.of(file) == first);
   std::ofstream(file) << "three";
   CHECK(hashes.of(file) != first);

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 
@@ -13,23 +12,14 @@
 #include "cinnabar/base/error.h"
 #include "faults/fault_calls.h"
 #include "faults/power_loss.h"
+#include "faults/soak/scratch.h"
 
 namespace fs = std::filesystem;
 using namespace cinnabar;
 
 namespace {
 
-struct Scratch {
-  Scratch() {
-    std::string text = (fs::temp_directory_path() / "cinnabar-faults-XXXXXX").string();
-    path = ::mkdtemp(text.data());
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
+using soak::Scratch;
 
 void save(const fs::path& target, const std::string& text) {
   base::FolderWriter writer(target);
@@ -73,7 +63,7 @@ TEST_CASE("every failing call of a save leaves the older folder whole and nothin
       for (const bool is_sticky : {false, true}) {
         for (int64_t at = 0;; ++at) {
           const Scratch scratch;
-          const fs::path target = scratch.path / "step-2";
+          const fs::path target = scratch.path() / "step-2";
           save_quickly(target, "old");
           faults::FaultCalls calls({.fault = kind.fault, .error = error, .at = at, .is_sticky = is_sticky});
           bool is_refused = false;
@@ -96,8 +86,8 @@ TEST_CASE("every failing call of a save leaves the older folder whole and nothin
           CHECK((text == "old" || text == "new"));
           if (!is_refused) CHECK(text == "new");
           // What the failing calls could not remove is removed at the next start.
-          base::remove_leftovers(scratch.path);
-          CHECK(entries(scratch.path) == 1);
+          base::remove_leftovers(scratch.path());
+          CHECK(entries(scratch.path()) == 1);
         }
       }
     }
@@ -111,21 +101,21 @@ TEST_CASE("short writes and interrupted calls are gone on with") {
     faults::FaultCalls calls({.fault = faults::Fault::ShortWrite, .at = at, .is_sticky = true});
     {
       const base::FileCallsGuard guard(calls);
-      save(scratch.path / "s", "text");
+      save(scratch.path() / "s", "text");
     }
-    CHECK(saved_text(scratch.path / "s") == "text");
+    CHECK(saved_text(scratch.path() / "s") == "text");
   }
   const Scratch scratch;
   faults::FaultCalls calls({.fault = faults::Fault::Write, .error = EINTR, .at = 1});
   const base::FileCallsGuard guard(calls);
-  base::write_file(scratch.path / "a", "x");
-  CHECK_NOTHROW(base::write_file(scratch.path / "b", "y"));
+  base::write_file(scratch.path() / "a", "x");
+  CHECK_NOTHROW(base::write_file(scratch.path() / "b", "y"));
   CHECK(calls.has_failed());
 }
 
 TEST_CASE("after a loss of power at any call, what was said to be saved is there and whole") {
   const Scratch scratch;
-  const fs::path root = scratch.path / "disk";
+  const fs::path root = scratch.path() / "disk";
   fs::create_directory(root);
   faults::PowerLossCalls calls(root);
   std::mt19937 random(7);
@@ -134,7 +124,7 @@ TEST_CASE("after a loss of power at any call, what was said to be saved is there
   calls.after_call = [&] {
     for (const faults::Loss loss :
          {faults::Loss::Data, faults::Loss::Names, faults::Loss::Both, faults::Loss::Random, faults::Loss::Random}) {
-      const fs::path found = scratch.path / ("after-" + std::to_string(schedules++));
+      const fs::path found = scratch.path() / ("after-" + std::to_string(schedules++));
       calls.lay_out(found, loss, random);
       base::remove_leftovers(found);
       for (int i = 1; i <= claimed; ++i) CHECK(saved_text(found / ("step-" + std::to_string(i))) != "");
@@ -157,27 +147,27 @@ TEST_CASE("after a loss of power at any call, what was said to be saved is there
 
 TEST_CASE("the model of power loss does lose what is not synced") {
   const Scratch scratch;
-  const fs::path root = scratch.path / "disk";
+  const fs::path root = scratch.path() / "disk";
   fs::create_directory(root);
   faults::PowerLossCalls calls(root);
   std::mt19937 random(1);
   const base::FileCallsGuard guard(calls);
   const int fd = base::file_calls().open(root / "plain", O_WRONLY | O_CREAT, 0644);
   REQUIRE(base::write_all(fd, std::as_bytes(std::span("text", 4))));
-  calls.lay_out(scratch.path / "names", faults::Loss::Names, random);
-  CHECK(!fs::exists(scratch.path / "names/plain"));
-  calls.lay_out(scratch.path / "data", faults::Loss::Data, random);
-  CHECK(base::read_file(scratch.path / "data/plain").empty());
+  calls.lay_out(scratch.path() / "names", faults::Loss::Names, random);
+  CHECK(!fs::exists(scratch.path() / "names/plain"));
+  calls.lay_out(scratch.path() / "data", faults::Loss::Data, random);
+  CHECK(base::read_file(scratch.path() / "data/plain").empty());
   base::file_calls().sync(fd);
   base::sync_folder(root);
-  calls.lay_out(scratch.path / "both", faults::Loss::Both, random);
-  CHECK(base::read_file(scratch.path / "both/plain") == "text");
+  calls.lay_out(scratch.path() / "both", faults::Loss::Both, random);
+  CHECK(base::read_file(scratch.path() / "both/plain") == "text");
   base::file_calls().close(fd);
 }
 
 TEST_CASE("a torn, missing or changed file of a folder is named") {
   const Scratch scratch;
-  const fs::path target = scratch.path / "s";
+  const fs::path target = scratch.path() / "s";
   const auto message = [&] {
     try {
       base::verify_folder(target);
@@ -203,43 +193,43 @@ TEST_CASE("a torn, missing or changed file of a folder is named") {
 
 TEST_CASE("leftovers of living processes stay") {
   const Scratch scratch;
-  const fs::path dead = scratch.path / ".committing-999999999-0-a";
-  const fs::path living = scratch.path / (".committing-" + std::to_string(::getppid()) + "-0-b");
+  const fs::path dead = scratch.path() / ".committing-999999999-0-a";
+  const fs::path living = scratch.path() / (".committing-" + std::to_string(::getppid()) + "-0-b");
   fs::create_directory(dead);
   fs::create_directory(living);
   std::ofstream(dead / "x") << "x";
-  const fs::path file = scratch.path / ".lora.safetensors.999999999-3.tmp";
+  const fs::path file = scratch.path() / ".lora.safetensors.999999999-3.tmp";
   std::ofstream(file) << "half";
-  std::ofstream(scratch.path / ".mine.tmp") << "not ours";
-  const auto removed = base::remove_leftovers(scratch.path);
+  std::ofstream(scratch.path() / ".mine.tmp") << "not ours";
+  const auto removed = base::remove_leftovers(scratch.path());
   CHECK(removed == std::vector<fs::path>{dead, file});
   CHECK(fs::exists(living));
-  CHECK(fs::exists(scratch.path / ".mine.tmp"));
+  CHECK(fs::exists(scratch.path() / ".mine.tmp"));
 }
 
 TEST_CASE("what was not written by this program is never replaced or emptied") {
   const Scratch scratch;
-  fs::create_directory(scratch.path / "precious");
-  std::ofstream(scratch.path / "precious/file") << "mine";
-  fs::create_directory_symlink("precious", scratch.path / "a-state");
-  std::ofstream(scratch.path / "b-state") << "a file";
+  fs::create_directory(scratch.path() / "precious");
+  std::ofstream(scratch.path() / "precious/file") << "mine";
+  fs::create_directory_symlink("precious", scratch.path() / "a-state");
+  std::ofstream(scratch.path() / "b-state") << "a file";
   for (const char* name : {"precious", "a-state", "b-state"}) {
     try {
-      save(scratch.path / name, "new");
+      save(scratch.path() / name, "new");
       FAIL("not refused");
     } catch (const base::Error& error) {
       CHECK(error.code() == base::ErrorCode::Denied);
       CHECK(error.message().find("is left alone") != std::string::npos);
     }
   }
-  CHECK(base::read_file(scratch.path / "precious/file") == "mine");
-  CHECK(fs::is_symlink(scratch.path / "a-state"));
-  CHECK(entries(scratch.path) == 3);
-  fs::create_directory(scratch.path / "empty-state");
-  save(scratch.path / "empty-state", "text");
-  CHECK(saved_text(scratch.path / "empty-state") == "text");
+  CHECK(base::read_file(scratch.path() / "precious/file") == "mine");
+  CHECK(fs::is_symlink(scratch.path() / "a-state"));
+  CHECK(entries(scratch.path()) == 3);
+  fs::create_directory(scratch.path() / "empty-state");
+  save(scratch.path() / "empty-state", "text");
+  CHECK(saved_text(scratch.path() / "empty-state") == "text");
   // A link among the leftovers is removed, not what it points to.
-  fs::create_directory_symlink("precious", scratch.path / ".committing-999999999-0-x");
-  base::remove_leftovers(scratch.path);
-  CHECK(base::read_file(scratch.path / "precious/file") == "mine");
+  fs::create_directory_symlink("precious", scratch.path() / ".committing-999999999-0-x");
+  base::remove_leftovers(scratch.path());
+  CHECK(base::read_file(scratch.path() / "precious/file") == "mine");
 }

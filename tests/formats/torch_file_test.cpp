@@ -28,7 +28,7 @@ std::vector<float> floats(const Checkpoint& checkpoint, const std::string& name)
 
 // Context of the error that `read` throws on an exact-size heap copy of `bytes`; "" when it accepts them.
 template <class Read>
-std::string reason(const std::string& bytes, const Read& read) {
+std::string read_reason(const std::string& bytes, const Read& read) {
   const std::vector<char> exact(bytes.begin(), bytes.end());
   try {
     read(std::as_bytes(std::span(exact)));
@@ -40,11 +40,11 @@ std::string reason(const std::string& bytes, const Read& read) {
 }
 
 std::string pickle_reason(const std::string& bytes) {
-  return reason(bytes, [](std::span<const std::byte> file) { read_pickled_tensors(file, "model.ckpt"); });
+  return read_reason(bytes, [](std::span<const std::byte> file) { read_pickled_tensors(file, "model.ckpt"); });
 }
 
 std::string zip_reason(const std::string& bytes) {
-  return reason(bytes, [](std::span<const std::byte> file) { read_stored_zip(file, "model.ckpt"); });
+  return read_reason(bytes, [](std::span<const std::byte> file) { read_stored_zip(file, "model.ckpt"); });
 }
 
 // The reason for which a whole file is refused.

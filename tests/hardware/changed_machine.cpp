@@ -112,6 +112,13 @@ const Warning* find_warning(const Machine& machine, const std::string& code) {
 
 bool has_warning(const Machine& machine, const std::string& code) { return find_warning(machine, code) != nullptr; }
 
+bool warns_of(const SetupPlan& plan, const std::string& words) {
+  for (const std::string& warning : plan.warnings) {
+    if (warning.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 std::string broken_invariant(const Machine& machine) {
   const auto count = static_cast<int>(machine.gpus.size());
   if (machine.default_gpu) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cinnabar/hardware/machine.h"
+#include "cinnabar/hardware/setup_plan.h"
 #include "cinnabar/hardware/sources.h"
 
 namespace cinnabar::hardware {
@@ -59,6 +60,7 @@ Sources fixture(const std::string& name);
 
 bool has_warning(const Machine& machine, const std::string& code);
 const Warning* find_warning(const Machine& machine, const std::string& code);
+bool warns_of(const SetupPlan& plan, const std::string& words);
 
 // What holds for every machine, whatever it is; returns what does not, "" when all does.
 std::string broken_invariant(const Machine& machine);

@@ -30,13 +30,6 @@ bool says(const Machine& machine, const std::string& words) {
   return report_text(machine).find(words) != std::string::npos;
 }
 
-bool warns_of(const SetupPlan& plan, const std::string& words) {
-  for (const std::string& warning : plan.warnings) {
-    if (warning.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
 void remove_below(Files& files, const std::string& folder) {
   std::erase_if(files, [&](const auto& file) { return file.first.starts_with(folder); });
 }

@@ -10,13 +10,6 @@ namespace cinnabar::hardware {
 
 namespace {
 
-bool warns_of(const SetupPlan& plan, const std::string& words) {
-  for (const std::string& warning : plan.warnings) {
-    if (warning.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
 TEST_CASE("the_build_fits_the_recorded_machine") {
   for (const std::string& name : fixture_names()) {
     CAPTURE(name);

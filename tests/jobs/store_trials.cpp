@@ -30,7 +30,7 @@ void add_run(const fs::path& workspace, int number) {
 }
 
 // "" when a store made of these folders lists them all and is whole.
-std::string missing(const fs::path& workspace, int64_t& aside) {
+std::string store_problem(const fs::path& workspace, int64_t& aside) {
   {
     RunStore store(workspace);
     for (const std::string& note : store.notes()) {
@@ -112,7 +112,7 @@ class Trial {
     disk.rest();
     if (!disk.has_failed()) return false;
     ++trials.rounds;
-    if (problem.empty()) problem = missing(workspace_, trials.numbers["set aside"]);
+    if (problem.empty()) problem = store_problem(workspace_, trials.numbers["set aside"]);
     if (!problem.empty()) {
       trials.failures.push_back(std::string(is_new_ ? "new store, " : "") + kind.name + " at " + std::to_string(at) +
                                 (is_sticky ? " and on: " : ": ") + problem);
@@ -179,7 +179,7 @@ StoreTrials try_store_power(int64_t rounds, uint64_t seed) {
       remove_store(found);
       for (const auto& [name, bytes] : files) append(found / name, bytes);
       ++trials.rounds;
-      const std::string problem = missing(found, trials.numbers["set aside"]);
+      const std::string problem = store_problem(found, trials.numbers["set aside"]);
       if (!problem.empty())
         trials.failures.push_back("loss " + std::to_string(static_cast<int>(loss)) + ": " + problem);
     }

@@ -11,8 +11,8 @@ namespace cinnabar::nn {
 
 namespace {
 
-at::Tensor plain_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads,
-                           bool is_causal) {
+at::Tensor attention_by_heads(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads,
+                              bool is_causal) {
   std::vector<at::Tensor> outputs;
   for (int64_t head = 0; head < heads; ++head) {
     const int64_t width = q.size(2) / heads;
@@ -34,8 +34,8 @@ TEST_CASE("attention equals the written-out formula") {
   const at::Tensor k = at::randn({2, 7, 12});
   const at::Tensor v = at::randn({2, 7, 12});
   // fp32 sums of 7 terms in another order.
-  CHECK((attention(q, k, v, 3) - plain_attention(q, k, v, 3, false)).abs().max().item<double>() < 1e-6);
-  CHECK((attention(q, q, q, 3, true) - plain_attention(q, q, q, 3, true)).abs().max().item<double>() < 1e-6);
+  CHECK((attention(q, k, v, 3) - attention_by_heads(q, k, v, 3, false)).abs().max().item<double>() < 1e-6);
+  CHECK((attention(q, q, q, 3, true) - attention_by_heads(q, q, q, 3, true)).abs().max().item<double>() < 1e-6);
 }
 
 TEST_CASE("attention works in bf16 and gives gradients") {

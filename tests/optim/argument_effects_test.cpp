@@ -73,7 +73,7 @@ Change change_of(const std::string& entry, const schema::Option& option) {
 }
 
 // What is left of a matrix that 8-bit states are made for after some steps whose gradients agree at first.
-at::Tensor trained(const std::string& entry, const std::vector<std::string>& arguments) {
+at::Tensor trained_matrix(const std::string& entry, const std::vector<std::string>& arguments) {
   at::Tensor weight = at::linspace(-1.0, 1.0, 4200).view({70, 60});
   FlatParameters flat;
   flat.add_group("unet", 0.05, {{"weight", weight}});
@@ -98,9 +98,9 @@ TEST_CASE("every optimizer argument changes the training") {
       CAPTURE(option.name);
       const Change change = change_of(name, option);
       std::vector<std::string> arguments = change.with;
-      const at::Tensor before = trained(name, arguments);
+      const at::Tensor before = trained_matrix(name, arguments);
       arguments.push_back(option.name + "=" + change.value);
-      const at::Tensor after = trained(name, arguments);
+      const at::Tensor after = trained_matrix(name, arguments);
       CHECK(after.isfinite().all().item<bool>());
       CHECK_FALSE(at::equal(before, after));
     }

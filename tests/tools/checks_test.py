@@ -35,7 +35,7 @@ class ChecksTest(unittest.TestCase):
             self.assertIn(word, output)
 
     def test_all_pass_on_a_good_tree(self):
-        for check in ('layers', 'devices', 'sizes', 'words', 'docs'):
+        for check in ('layers', 'devices', 'sizes', 'words', 'names', 'docs'):
             code, output = self.run_check(check)
             self.assertEqual(code, 0, output)
 
@@ -127,6 +127,57 @@ class ChecksTest(unittest.TestCase):
     def test_words_refuse_a_name_that_says_nothing(self):
         self.write('src/cinnabar/base/utils.h', '#pragma once\n')
         self.assert_fails('words', 'the name says nothing')
+
+    def write_helpers(self, first, second):
+        self.write('src/cinnabar/base/CMakeLists.txt', 'cinnabar_module(base SOURCES a.cpp b.cpp)\n')
+        self.write('src/cinnabar/base/a.cpp', first)
+        self.write('src/cinnabar/base/b.cpp', second)
+
+    def in_base(self, text):
+        return f'namespace cinnabar::base {{\nnamespace {{\n{text}\n}}  // namespace\n}}  // namespace cinnabar::base\n'
+
+    def test_names_refuse_a_helper_of_two_files(self):
+        self.write_helpers(self.in_base('std::map<int, int> parts(const std::string& text) {\n  return f(text);\n}'),
+                           self.in_base('// parts\ntemplate <class T>\nint parts(T x) {\n  return 1;\n}'))
+        self.assert_fails('names', 'src/cinnabar/base/b.cpp:4', 'parts is also a name of src/cinnabar/base/a.cpp:3')
+
+    def test_names_refuse_types_constants_and_other_aliases(self):
+        for first, second, name in (('struct Part {\n  int parts(int x) const;\n  bool operator==(const Part&) const;\n};', 'enum class Part { A };', 'Part'),
+                                    ('constexpr int kA = 1, kB = 2;', "const char kB = '{';", 'kB'),
+                                    ('using Json = nlohmann::json;', 'using Json = nlohmann::ordered_json;', 'Json'),
+                                    ('enum Kind { Big, Small };', 'bool Small() { return true; }', 'Small')):
+            self.write_helpers(self.in_base(first), self.in_base(second))
+            self.assert_fails('names', f'{name} is also a name of')
+
+    def test_names_refuse_static_functions_and_names_of_headers(self):
+        self.write_helpers('static int parts() { return 1; }\n', self.in_base('int parts;'))
+        self.assert_fails('names', 'parts is also a name of')
+        self.write('src/cinnabar/base/a.h', '#pragma once\nnamespace cinnabar::base {\nint parts(int x);\n}  // namespace cinnabar::base\n')
+        self.write('src/cinnabar/base/a.cpp', 'namespace cinnabar::base {\nint parts(int x) { return x; }\n}  // namespace cinnabar::base\n')
+        self.assert_fails('names', 'src/cinnabar/base/a.h:3')
+
+    def test_names_allow_one_meaning_members_and_other_namespaces(self):
+        self.write_helpers(self.in_base('namespace fs = std::filesystem;\nusing std::string;\nvoid A::read() {\n  int x;\n}\nint far;'),
+                           self.in_base('namespace fs = std::filesystem;\nusing std::string;\nvoid B::read() {\n  int x;\n}')
+                           + self.in_base('int far;').replace('base', 'other'))
+        code, output = self.run_check('names')
+        self.assertEqual(code, 0, output)
+
+    def test_names_leave_files_alone_that_are_compiled_apart(self):
+        self.write_helpers(self.in_base('int part;'), self.in_base('int part;'))
+        self.write('src/cinnabar/base/CMakeLists.txt', 'set_source_files_properties(b.cpp PROPERTIES COMPILE_OPTIONS -O3)\n')
+        self.assertEqual(self.run_check('names')[0], 0)
+
+    def test_names_look_at_a_target_of_several_folders(self):
+        for folder in ('one', 'two'):
+            self.write(f'tests/{folder}/{folder}_test.cpp', 'namespace {\nint part;\n}  // namespace\n')
+            self.write(f'tests/{folder}/CMakeLists.txt', f'cinnabar_test({folder} SOURCES {folder}_test.cpp)\n')
+        self.assertEqual(self.run_check('names')[0], 0)
+        self.write('tests/two/CMakeLists.txt', 'cinnabar_test(two SOURCES two_test.cpp ../one/one_test.cpp)\n')
+        self.assert_fails('names', 'part is also a name of')
+        with (self.root / 'tests/two/CMakeLists.txt').open('a') as lists:
+            lists.write('set_target_properties(two_test PROPERTIES UNITY_BUILD OFF)\n')
+        self.assertEqual(self.run_check('names')[0], 0)
 
     def test_docs_refuse_a_dead_link(self):
         self.write('README.md', 'See [this](docs/gone.md).\n')

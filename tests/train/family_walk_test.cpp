@@ -20,9 +20,9 @@ struct Group {
   Words words;
 };
 
-const Words kHeldOut{"--train_data_dir",          "many", "--validation_split",       "0.5",
-                     "--validation_seed",         "3",    "--validate_every_n_steps", "1",
-                     "--validate_every_n_epochs", "1",    "--max_validation_steps",   "1"};
+const Words kValidation{"--train_data_dir",          "many", "--validation_split",       "0.5",
+                        "--validation_seed",         "3",    "--validate_every_n_steps", "1",
+                        "--validate_every_n_epochs", "1",    "--max_validation_steps",   "1"};
 
 std::vector<Group> loss_groups() {
   return {
@@ -61,7 +61,7 @@ std::vector<Group> data_groups() {
        {"--cache_latents_to_disk", "--cache_text_encoder_outputs_to_disk", "--network_train_unet_only"}},
       {"caches of sd-scripts, written", P::Files, {"--write_npz", "--flip_aug", "--network_train_unet_only"}},
       {"caches of sd-scripts, read", P::Messages, {"--read_npz", "--train_data_dir", "cached"}},
-      {"validation", P::Progress, kHeldOut},
+      {"validation", P::Progress, kValidation},
   };
 }
 
@@ -160,11 +160,11 @@ void walk(Laboratory& laboratory, const std::vector<Group>& groups, const Words&
 }
 
 // Losses and weights that know what the model predicts.
-const std::vector<Group> kEpsilon{
+const std::vector<Group> kEpsilonGroups{
     {"debiased loss", P::Losses, {"--debiased_estimation_loss"}},
     {"v-like loss", P::Losses, {"--v_pred_like_loss", "0.5"}},
 };
-const std::vector<Group> kVelocity{
+const std::vector<Group> kVelocityGroups{
     {"l2 without terminal signal", P::Weights, {"--zero_terminal_snr"}},
     {"scaled v loss", P::Losses, {"--scale_v_pred_loss_like_noise_pred", "--min_snr_gamma", "5"}},
     {"previews without terminal signal",
@@ -183,7 +183,7 @@ std::string ranks(size_t blocks) {
 TEST_CASE("tiny_sd2_trains_with_every_group_of_options") {
   Laboratory laboratory("sd2");
   walk(laboratory, all_groups(), {}, "te unet ");
-  walk(laboratory, kEpsilon, {}, "te unet ");
+  walk(laboratory, kEpsilonGroups, {}, "te unet ");
   walk(laboratory,
        {{"ranks by block", P::Weights, {"--network_args", ranks(25)}}, {"clip_skip", P::Weights, {"--clip_skip", "2"}}},
        {}, "te unet ");
@@ -193,14 +193,14 @@ TEST_CASE("tiny_sd2_with_v_prediction_trains_with_every_loss_and_with_previews")
   Laboratory laboratory("sd2");
   const Words velocity{"--v_parameterization"};
   walk(laboratory, loss_groups(), velocity, "te unet ");
-  walk(laboratory, kVelocity, velocity, "te unet ");
+  walk(laboratory, kVelocityGroups, velocity, "te unet ");
   walk(laboratory, run_groups(), velocity, "te unet ");
 }
 
 TEST_CASE("tiny_sdxl_trains_with_every_group_of_options") {
   Laboratory laboratory("sdxl");
   walk(laboratory, all_groups(), {}, "te1 te2 unet ");
-  walk(laboratory, kEpsilon, {}, "te1 te2 unet ");
+  walk(laboratory, kEpsilonGroups, {}, "te1 te2 unet ");
   walk(laboratory,
        {{"ranks by block", P::Weights, {"--network_args", ranks(23)}},
         {"projection of sd-scripts", P::Weights, {"--sdscripts_text_projection"}}},

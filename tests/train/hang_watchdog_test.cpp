@@ -11,7 +11,7 @@ using namespace cinnabar;
 
 namespace {
 
-constexpr train::HangOptions kQuick{.least_s = 0.03, .factor = 10.0, .without_median_s = 5.0, .tick_s = 0.002};
+constexpr train::HangOptions kQuickHang{.least_s = 0.03, .factor = 10.0, .without_median_s = 5.0, .tick_s = 0.002};
 
 void sleep_ms(int64_t count) { std::this_thread::sleep_for(std::chrono::milliseconds(count)); }
 
@@ -20,7 +20,7 @@ void sleep_ms(int64_t count) { std::this_thread::sleep_for(std::chrono::millisec
 TEST_CASE("a step that does not end is told once, with its place") {
   std::atomic<int> times{0};
   train::Hang hang;
-  train::HangWatchdog watchdog(kQuick, [&](const train::Hang& found) {
+  train::HangWatchdog watchdog(kQuickHang, [&](const train::Hang& found) {
     hang = found;
     ++times;
   });
@@ -42,7 +42,7 @@ TEST_CASE("a step that does not end is told once, with its place") {
 }
 
 TEST_CASE("the limit follows the usual step, and the first steps have long") {
-  train::HangWatchdog watchdog(kQuick, [](const train::Hang&) { FAIL("no hang"); });
+  train::HangWatchdog watchdog(kQuickHang, [](const train::Hang&) { FAIL("no hang"); });
   CHECK(watchdog.limit_s() == 5.0);
   for (int64_t step = 1; step <= 5; ++step) {
     const train::StepWatch watch(&watchdog, step);

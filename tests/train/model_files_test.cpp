@@ -38,7 +38,9 @@ TEST_CASE("a_model_that_is_replaced_or_removed_leaves_the_opened_one_as_it_is") 
   data::ContentHashes hashes("");
   const fs::path path = folder.put("model.safetensors", "weights");
   ModelFiles files;
-  files.add(path, hashes);
+  const std::string hash = files.add(path, hashes);
+  CHECK(files.hash_of(path) == hash);
+  CHECK(files.hash_of(folder / "other").empty());
   fs::rename(folder.put("other", "others"), path);
   files.check();
   fs::remove(path);

@@ -13,7 +13,7 @@ using train::SaveQueue;
 namespace {
 
 // most_wait_s is disk_wait_minutes in seconds.
-constexpr train::SaveQueueOptions kQuick{.retry_s = 0.01, .most_wait_s = 10.0};
+constexpr train::SaveQueueOptions kQuickSaves{.retry_s = 0.01, .most_wait_s = 10.0};
 
 base::Error full() { return {base::ErrorCode::OutOfSpace, "cannot write out/a: No space left on device"}; }
 
@@ -25,7 +25,7 @@ TEST_CASE("saves are written in order, one at a time") {
   std::vector<int> written;
   std::atomic<int> running{0};
   {
-    SaveQueue queue(events, stop, kQuick);
+    SaveQueue queue(events, stop, kQuickSaves);
     for (int i = 0; i < 5; ++i) {
       queue.submit("save", [&, i] {
         CHECK(++running == 1);
@@ -45,7 +45,7 @@ TEST_CASE("a full disk is waited for, and the save made once there is room") {
   base::RecordedEvents events;
   const std::atomic<bool> stop{false};
   int attempts = 0;
-  SaveQueue queue(events, stop, kQuick);
+  SaveQueue queue(events, stop, kQuickSaves);
   queue.submit("The save of step 4", [&] {
     if (++attempts < 4) throw full();
   });
@@ -97,7 +97,7 @@ TEST_CASE("faults that are not the disk's are not tried again") {
   base::RecordedEvents events;
   const std::atomic<bool> stop{false};
   int attempts = 0;
-  SaveQueue queue(events, stop, kQuick);
+  SaveQueue queue(events, stop, kQuickSaves);
   queue.submit("save", [&] {
     ++attempts;
     throw base::Error(base::ErrorCode::Internal, "a bug");

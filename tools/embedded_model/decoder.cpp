@@ -15,7 +15,7 @@ namespace cinnabar::embedded {
 
 namespace {
 
-constexpr uint64_t kSeed = 0;
+constexpr uint64_t kDecoderSeed = 0;
 constexpr int64_t kWindow = 32;
 
 // All subjects on all backgrounds, [N, 3, 64, 64].
@@ -80,7 +80,7 @@ double check_psnr(models::DiffusionModel& model, const PictureSource& source) {
 // One batch: a window of six pictures at first, two whole pictures in the last quarter.
 at::Tensor training_batch(const PictureSource& source, int64_t step, int64_t steps) {
   const bool is_window = step < steps * 3 / 4;
-  base::RandomStream random(kSeed + 1, base::Purpose::Synthetic, static_cast<uint64_t>(step));
+  base::RandomStream random(kDecoderSeed + 1, base::Purpose::Synthetic, static_cast<uint64_t>(step));
   std::vector<at::Tensor> pictures;
   for (int64_t i = 0; i < (is_window ? 6 : 2); ++i) pictures.push_back(source.random(random));
   const at::Tensor batch = at::stack(pictures);
@@ -94,7 +94,7 @@ at::Tensor training_batch(const PictureSource& source, int64_t step, int64_t ste
 
 int train_decoder(const std::string& data, const std::string& out, int64_t steps) {
   const PictureSource source(data + "/emoji.safetensors");
-  auto model = models::model_families().at("sd1").create({.size = "tiny", .seed = kSeed});
+  auto model = models::model_families().at("sd1").create({.size = "tiny", .seed = kDecoderSeed});
   for (models::ModelPart& part : model->parts()) part.module->requires_grad(false);
   model->vae().requires_grad(false);
   start_and_fold(*model, subject_pictures(source));
@@ -113,7 +113,7 @@ int train_decoder(const std::string& data, const std::string& out, int64_t steps
       const at::NoGradGuard no_grad;
       const at::Tensor moments = model->encode_moments(pixels);
       at::Tensor noise = at::empty_like(moments.slice(1, 0, 4), at::MemoryFormat::Contiguous);
-      base::RandomStream random(kSeed, base::Purpose::LatentSample, static_cast<uint64_t>(step));
+      base::RandomStream random(kDecoderSeed, base::Purpose::LatentSample, static_cast<uint64_t>(step));
       random.fill_normal({noise.mutable_data_ptr<float>(), static_cast<size_t>(noise.numel())});
       latents = moments.slice(1, 0, 4) + (moments.slice(1, 4, 8) * 0.5).exp() * noise;
     }

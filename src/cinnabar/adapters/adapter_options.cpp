@@ -22,7 +22,7 @@ Alpha alpha_of(const schema::Values& values, const std::string& name, const Alph
   return {values.number(name), std::holds_alternative<int64_t>(values.raw(name))};
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string name_list(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -42,7 +42,7 @@ void note_idle_block_args(const schema::Values& args, AdapterOptions& options) {
   if (!options.blocks.is_on()) idle = given(args, {"block_alphas", "conv_block_dims", "conv_block_alphas"});
   if (options.blocks.is_on() && options.blocks.conv_dims.empty()) idle = given(args, {"conv_block_alphas"});
   if (!idle.empty()) {
-    options.notes.push_back(joined(idle) + " in network_args: no effect, as in sd-scripts, without " +
+    options.notes.push_back(name_list(idle) + " in network_args: no effect, as in sd-scripts, without " +
                             (options.blocks.is_on() ? "conv_block_dims." : "block_dims or a rate of blocks."));
   }
   if (args.has("block_lr_zero_threshold") && !options.blocks.has_weights()) {
@@ -58,7 +58,7 @@ void take_ranks_from_file(const schema::Values& args, AdapterOptions& options) {
                    "conv_block_dims", "conv_block_alphas"});
   if (options.network_dropout != 0.0 && !args.has("network_dropout")) idle.emplace_back("network_dropout");
   if (!idle.empty()) {
-    options.notes.push_back(joined(idle) +
+    options.notes.push_back(name_list(idle) +
                             ": no effect with dim_from_weights, as in sd-scripts: ranks and alphas are those of the "
                             "file, and there is neither dropout nor LoRA+.");
   }

@@ -8,6 +8,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/base/trimmed.h"
 
 namespace cinnabar::adapters {
 
@@ -34,11 +35,6 @@ const Curve* find_curve(const std::string& name) {
   return nullptr;
 }
 
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 std::optional<double> to_number(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
@@ -52,7 +48,7 @@ std::optional<double> to_number(const std::string& text) {
 
 BlockWeights read_curve(const std::string& name, const std::string& text) {
   const size_t plus = text.find('+');
-  const std::string curve = trimmed(text.substr(0, plus));
+  const std::string curve = base::trimmed(text.substr(0, plus));
   if (find_curve(curve) == nullptr) {
     std::vector<std::string> names;
     for (const Curve& known : kCurves) names.emplace_back(known.name);
@@ -63,7 +59,7 @@ BlockWeights read_curve(const std::string& name, const std::string& text) {
   }
   BlockWeights weights{.curve = curve};
   if (plus == std::string::npos) return weights;
-  const std::optional<double> added = to_number(trimmed(text.substr(plus + 1)));
+  const std::optional<double> added = to_number(base::trimmed(text.substr(plus + 1)));
   if (!added) refuse(name, text, "expected a number behind the + (for example " + curve + "+0.25)");
   weights.added = *added;
   return weights;
@@ -73,7 +69,8 @@ BlockWeights read_curve(const std::string& name, const std::string& text) {
 std::optional<BlockWeights> read_weights(const schema::Values& args, const std::string& name) {
   if (!args.has(name)) return std::nullopt;
   const std::string text = args.text(name);
-  const bool is_list = text.find(',') != std::string::npos || (name == "mid_lr_weight" && to_number(trimmed(text)));
+  const bool is_list =
+      text.find(',') != std::string::npos || (name == "mid_lr_weight" && to_number(base::trimmed(text)));
   if (!is_list) {
     if (name == "mid_lr_weight") refuse(name, text, "expected one number a block with commas between");
     return read_curve(name, text);
@@ -82,7 +79,7 @@ std::optional<BlockWeights> read_weights(const schema::Values& args, const std::
   size_t start = 0;
   while (start <= text.size()) {
     const size_t end = std::min(text.find(',', start), text.size());
-    const std::string item = trimmed(text.substr(start, end - start));
+    const std::string item = base::trimmed(text.substr(start, end - start));
     const std::optional<double> value = item.empty() ? std::optional(0.0) : to_number(item);
     if (!value || *value < 0.0) refuse(name, text, "\"" + item + "\" is not a number of 0 or more");
     weights.values.push_back(*value);

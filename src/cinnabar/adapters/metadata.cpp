@@ -130,14 +130,15 @@ Metadata option_metadata(const schema::Values& values) {
 
 }  // namespace
 
-FileFacts file_facts(const std::string& path) {
+FileFacts file_facts(const std::string& path, const std::string& known_sha256) {
   const std::filesystem::path file(path);
   if (std::filesystem::is_directory(file)) {
     const std::filesystem::path plain = file.has_filename() ? file : file.parent_path();  // without a trailing slash
     return {plain.filename().string(), "IsADirectory", "IsADirectory"};
   }
   if (!std::filesystem::exists(file)) return {file.is_absolute() ? file.filename().string() : path, {}, {}};
-  return {file.filename().string(), formats::legacy_hash_of_file(file), base::sha256_hex_of_file(file)};
+  return {file.filename().string(), formats::legacy_hash_of_file(file),
+          known_sha256.empty() ? base::sha256_hex_of_file(file) : known_sha256};
 }
 
 std::string optimizer_text(const std::string& optimizer_class, const std::vector<std::string>& arguments) {

@@ -62,9 +62,10 @@ struct FileFacts {
   std::string legacy_hash;
   std::string sha256;
 };
-// Reads the whole file once. A folder has the name alone and "IsADirectory" for both hashes; what does not exist is
-// named as given, absolute paths by their last part.
-FileFacts file_facts(const std::string& path);
+// `known_sha256`: that of the file where it was computed before; without it the whole file is read. A folder has the
+// name alone and "IsADirectory" for both hashes; what does not exist is named as given, absolute paths by their last
+// part.
+FileFacts file_facts(const std::string& path, const std::string& known_sha256 = "");
 
 struct TrainingFacts {
   uint32_t session_id = 0;

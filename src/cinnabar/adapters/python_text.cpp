@@ -6,14 +6,11 @@
 #include <cmath>
 #include <vector>
 
+#include "cinnabar/base/trimmed.h"
+
 namespace cinnabar::adapters {
 
 namespace {
-
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // repr() of a string without control characters.
 std::string quoted(const std::string& text) {
@@ -63,17 +60,17 @@ bool is_wrapped(const std::string& text, char open, char close) {
 
 // repr() of a literal; texts inside of lists keep their quotes.
 std::string literal_repr(const std::string& raw) {
-  const std::string text = trimmed(raw);
+  const std::string text = base::trimmed(raw);
   const std::vector<std::string> parts = split_outside_brackets(text);
   if (parts.size() > 1) {
     std::vector<std::string> items = parts;
-    if (trimmed(items.back()).empty()) items.pop_back();  // "0.9," is a tuple of one
+    if (base::trimmed(items.back()).empty()) items.pop_back();  // "0.9," is a tuple of one
     return "(" + joined(items, literal_repr) + (items.size() == 1 ? ",)" : ")");
   }
   if (is_wrapped(text, '(', ')')) return literal_repr(text.substr(1, text.size() - 2));
   if (is_wrapped(text, '[', ']')) {
     const std::string inner = text.substr(1, text.size() - 2);
-    return trimmed(inner).empty() ? "[]" : "[" + joined(split_outside_brackets(inner), literal_repr) + "]";
+    return base::trimmed(inner).empty() ? "[]" : "[" + joined(split_outside_brackets(inner), literal_repr) + "]";
   }
   int64_t whole = 0;
   const char* end = text.data() + text.size();
@@ -159,7 +156,7 @@ std::string python_str(const schema::Value& value) {
 }
 
 std::string python_literal(const std::string& text) {
-  const std::string plain = trimmed(text);
+  const std::string plain = base::trimmed(text);
   for (const char mark : {'\'', '"'}) {
     if (is_wrapped(plain, mark, mark)) return plain.substr(1, plain.size() - 2);
   }

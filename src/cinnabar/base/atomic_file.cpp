@@ -1,17 +1,18 @@
 #include "cinnabar/base/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/path_kind.h"
+#include "cinnabar/base/process.h"
 
 namespace cinnabar::base {
 
@@ -81,19 +82,31 @@ void write_file(const std::filesystem::path& target, std::string_view text) {
 }
 
 std::string read_file(const std::filesystem::path& path, size_t limit_bytes) {
-  const std::string why = why_no_file(path);
-  if (!why.empty()) throw Error(ErrorCode::Io, path.string() + ": " + why);
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) throw Error(ErrorCode::Io, "cannot read " + path.string() + ": " + error.message());
+  // O_NONBLOCK: opening a pipe must not wait for its writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int open_error = errno;
+  struct stat info{};
+  const bool is_file = file.is_open() && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_file) {
+    const std::string why = why_no_file(path);
+    throw Error(ErrorCode::Io, why.empty() ? "cannot read " + path.string() + ": " + std::strerror(open_error)
+                                           : path.string() + ": " + why);
+  }
+  const auto size = static_cast<uint64_t>(info.st_size);
   if (size > limit_bytes) {
     throw Error(ErrorCode::Io, path.string() + ": " + std::to_string(size) + " bytes, at most " +
                                    std::to_string(limit_bytes) + " are read; is this the right file?");
   }
-  std::ifstream in(path, std::ios::binary);
   std::string text(size, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in && size > 0) throw Error(ErrorCode::Io, "cannot read " + path.string() + ": " + std::strerror(errno));
+  for (size_t done = 0; done < size;) {
+    const ssize_t count = ::read(file.get(), text.data() + done, size - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      throw Error(ErrorCode::Io, "cannot read " + path.string() + ": " +
+                                     (count < 0 ? std::strerror(errno) : "it became shorter while it was read"));
+    }
+    done += static_cast<size_t>(count);
+  }
   return text;
 }
 

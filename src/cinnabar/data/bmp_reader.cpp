@@ -27,7 +27,7 @@ struct Header {
 
 base::Error broken(const std::string& reason) { return {base::ErrorCode::Data, reason}; }
 
-Header read_header(ByteSource& source) {
+Header read_bitmap_header(ByteSource& source) {
   Header header;
   header.pixel_start = source.little(10, 4).value_or(0);
   header.size = source.little(14, 4).value_or(0);
@@ -117,7 +117,7 @@ class Rows {
 
 base::Result<Picture> read_bmp(std::span<const uint8_t> bytes) {
   ByteSource source(bytes);
-  const Header header = read_header(source);
+  const Header header = read_bitmap_header(source);
   if (header.size != 12 && (header.size < 40 || header.size > 1024))
     return broken("its BMP header has an unknown version");
   const bool is_known_depth = header.bits == 1 || header.bits == 4 || header.bits == 8 || header.bits == 16 ||

@@ -15,9 +15,6 @@ using base::ErrorCode;
 
 double aspect(Size size) { return static_cast<double>(size.width) / static_cast<double>(size.height); }
 
-// Rounds half up, as int(x + 0.5) does for positive numbers.
-int64_t rounded(double x) { return static_cast<int64_t>(x + 0.5); }
-
 int64_t rounded_to_step(double x, int64_t step) { return rounded(x) - rounded(x) % step; }
 
 // Widths from the shortest to the longest side, each with the largest height that keeps the area.
@@ -49,6 +46,8 @@ void require_positive(int64_t value, const std::string& name) {
 }
 
 }  // namespace
+
+int64_t rounded(double x) { return static_cast<int64_t>(x + 0.5); }
 
 std::string to_string(Size size) { return std::to_string(size.width) + "x" + std::to_string(size.height); }
 

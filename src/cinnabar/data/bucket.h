@@ -18,6 +18,8 @@ struct Size {
 
 // "WIDTHxHEIGHT".
 std::string to_string(Size size);
+// Rounds half up, as int(x + 0.5) does for positive numbers.
+int64_t rounded(double x);
 
 struct BucketOptions {
   Size resolution{512, 512};  // its area is what every bucket stays below

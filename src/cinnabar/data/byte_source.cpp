@@ -66,14 +66,19 @@ bool ByteSource::read(uint64_t offset, std::span<uint8_t> out) {
     std::ranges::copy(memory_.subspan(offset, out.size()), out.begin());
     return true;
   }
-  if (out.size() > block_.size()) return read_at(fd_, offset, out) == out.size();
-  if (offset < block_start_ || offset + out.size() > block_start_ + block_size_) {
-    block_start_ = offset;
-    block_size_ = read_at(fd_, offset, block_);
-    if (block_size_ < out.size()) return false;
-  }
-  std::memcpy(out.data(), block_.data() + (offset - block_start_), out.size());
+  if (out.size() > last_.bytes.size()) return read_at(fd_, offset, out) == out.size();
+  const bool is_head = offset + out.size() <= head_.bytes.size();
+  Block& block = is_head ? head_ : last_;
+  if (!fill(block, is_head ? 0 : offset, offset + out.size())) return false;
+  std::memcpy(out.data(), block.bytes.data() + (offset - block.start), out.size());
   return true;
+}
+
+bool ByteSource::fill(Block& block, uint64_t start, uint64_t end) {
+  if (start >= block.start && end <= block.start + block.size) return true;
+  block.start = start;
+  block.size = read_at(fd_, start, std::span(block.bytes).first(std::min<uint64_t>(block.bytes.size(), size_ - start)));
+  return end <= start + block.size;
 }
 
 std::string ByteSource::text(uint64_t offset, size_t length) {

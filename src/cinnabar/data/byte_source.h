@@ -49,10 +49,17 @@ class ByteSource {
   int fd_ = -1;
   uint64_t size_ = 0;
   FileStamp stamp_{};
-  // The last block read, since header fields lie close together.
-  std::array<uint8_t, 4096> block_;
-  uint64_t block_start_ = 0;
-  size_t block_size_ = 0;
+  struct Block {
+    std::array<uint8_t, 4096> bytes;
+    uint64_t start = 0;
+    size_t size = 0;
+  };
+  // Reads the block from `start` on where it does not hold [start, end). False when they are not to be had.
+  bool fill(Block& block, uint64_t start, uint64_t end);
+
+  // The beginning, which is asked for more than once, and the last other block, since header fields lie close together.
+  Block head_;
+  Block last_;
 };
 
 }  // namespace cinnabar::data

@@ -11,14 +11,13 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/log.h"
 #include "cinnabar/base/sha256.h"
+#include "cinnabar/data/byte_source.h"
 
 namespace cinnabar::data {
 
 namespace {
 
 constexpr std::string_view kHeader = "cinnabar-content-hashes-2";
-
-int64_t nanoseconds(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
 
@@ -49,20 +48,18 @@ std::string ContentHashes::of(const std::filesystem::path& file) {
   if (::stat(path.c_str(), &info) != 0) {
     throw base::Error(base::ErrorCode::Io, "cannot read " + path + ": " + std::strerror(errno));
   }
-  const int64_t written_ns = nanoseconds(info.st_mtim);
-  const int64_t changed_ns = nanoseconds(info.st_ctim);
-  const uint64_t size = static_cast<uint64_t>(info.st_size);
+  const FileStamp stamp = stamp_of(info);
   {
     const std::lock_guard lock(mutex_);
     const auto found = known_.find(path);
-    if (found != known_.end() && found->second.size == size && found->second.written_ns == written_ns &&
-        found->second.changed_ns == changed_ns) {
+    if (found != known_.end() && found->second.size == stamp.size && found->second.written_ns == stamp.written_ns &&
+        found->second.changed_ns == stamp.changed_ns) {
       return found->second.hash;
     }
   }
   std::string hash = base::sha256_hex_of_file(path);
   const std::lock_guard lock(mutex_);
-  known_[path] = {size, written_ns, changed_ns, hash};
+  known_[path] = {stamp.size, stamp.written_ns, stamp.changed_ns, hash};
   is_changed_ = true;
   return hash;
 }

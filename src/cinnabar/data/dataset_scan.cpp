@@ -151,23 +151,13 @@ void list_subset(SubsetOptions& subset, size_t index, std::set<fs::path>& seen, 
       issues.push_back(
           {Severity::Warning, folder, "holds no pictures", "left out", Treatment::LeftOut, "empty_folder"});
     }
-    for (const fs::path& path : listing.pictures) candidates.pictures.push_back({path, index});
+    for (fs::path& path : listing.pictures) candidates.pictures.push_back({std::move(path), index});
     candidates.places[index].by_composed_path = std::move(listing.by_composed_path);
     open_index(folder, index_folder, candidates.places[index], issues);
   } catch (const base::Error& failure) {
     issues.push_back({Severity::Error, folder, failure.message(), "the run cannot start; check the permissions",
                       Treatment::Blocks, "unreadable_folder"});
   }
-}
-
-// "a.png, b.png and 7 more".
-std::string some_names(const std::vector<fs::path>& paths) {
-  constexpr size_t kShown = 5;
-  std::string text;
-  for (size_t i = 0; i < std::min(kShown, paths.size()); ++i)
-    text += (i == 0 ? "" : ", ") + paths[i].filename().string();
-  if (paths.size() > kShown) text += " and " + std::to_string(paths.size() - kShown) + " more";
-  return text;
 }
 
 // What the captions of one subset's pictures have in common.

@@ -14,8 +14,6 @@ namespace {
 // A face below this (pixels, and a tenth of the target) is not moved about.
 constexpr int64_t kSmallestMovedFace = 40;
 
-int64_t rounded(double x) { return static_cast<int64_t>(x + 0.5); }
-
 // One axis of the cut.
 struct Axis {
   int64_t length = 0;  // of the resized picture

@@ -70,10 +70,13 @@ void add_files(const fs::path& folder, FolderListing& listing, std::map<std::str
   std::error_code error;
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
+    // Of the text: making paths of its parts is most of the time for a large folder.
+    const std::string& whole = entry->path().native();
+    const std::string name = whole.substr(whole.rfind('/') + 1);
     if (is_system_file(name)) continue;
     std::error_code ignored;  // the answers themselves say that nothing is there
-    const std::string extension = entry->path().extension().string();
+    const size_t point = name.rfind('.');
+    const std::string extension = point == std::string::npos ? "" : name.substr(point);
     // The listing itself tells the kind of what is no link, without a call for each file.
     if (entry->is_directory(ignored)) {
       listing.folders.push_back(entry->path());
@@ -99,8 +102,12 @@ void add_files(const fs::path& folder, FolderListing& listing, std::map<std::str
   }
 }
 
-void finish(FolderListing& listing, const std::map<std::string, int64_t>& others) {
-  std::ranges::sort(listing.pictures);
+void finish(FolderListing& listing, const std::map<std::string, int64_t>& others, bool is_one_folder) {
+  if (is_one_folder) {  // the order of paths is that of their texts there, which is found many times faster
+    std::ranges::sort(listing.pictures, {}, &fs::path::native);
+  } else {
+    std::ranges::sort(listing.pictures);
+  }
   std::ranges::sort(listing.folders);
   listing.other_files.assign(others.begin(), others.end());
 }
@@ -160,7 +167,7 @@ FolderListing list_folder(const fs::path& folder, std::vector<Issue>& issues) {
   FolderListing listing;
   std::map<std::string, int64_t> others;
   add_files(folder, listing, others, issues);
-  finish(listing, others);
+  finish(listing, others, true);
   return listing;
 }
 
@@ -184,7 +191,7 @@ FolderListing list_folders_below(const fs::path& folder, std::vector<Issue>& iss
     waiting.insert(waiting.end(), listing.folders.begin(), listing.folders.end());
     listing.folders.clear();
   }
-  finish(listing, others);
+  finish(listing, others, false);
   return listing;
 }
 
@@ -210,6 +217,16 @@ fs::path path_as_written(const fs::path& path) {
     found = next;
   }
   return fs::exists(found, ignored) ? found : path;
+}
+
+std::string some_names(const std::vector<fs::path>& paths) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, paths.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + paths[i].filename().string();
+  }
+  if (paths.size() > kShown) text += " and " + std::to_string(paths.size() - kShown) + " more";
+  return text;
 }
 
 bool is_unsupported_picture_extension(std::string_view extension) {

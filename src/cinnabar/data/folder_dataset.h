@@ -39,6 +39,9 @@ std::string composed_path(const std::filesystem::path& path);
 // `path` itself where it exists; else the path whose parts look alike (composed or decomposed letters); else `path`.
 std::filesystem::path path_as_written(const std::filesystem::path& path);
 
+// The names of files for a message: "a.png, b.png and 7 more".
+std::string some_names(const std::vector<std::filesystem::path>& paths);
+
 // Whether files of this extension are pictures that this program cannot read: jxl, heic, psd, ...
 bool is_unsupported_picture_extension(std::string_view extension);
 

@@ -27,7 +27,7 @@ std::vector<const Issue*> distinct(const std::vector<Dataset>& datasets) {
   return issues;
 }
 
-std::string_view to_string(Severity severity) {
+std::string_view severity_name(Severity severity) {
   constexpr std::string_view kNames[] = {"info", "warning", "error"};
   return kNames[static_cast<size_t>(severity)];
 }
@@ -113,7 +113,7 @@ std::string health_json(const std::vector<Dataset>& datasets) {
   Json findings = Json::array();
   for (const Issue* issue : distinct(datasets)) {
     findings.push_back({{"kind", issue->kind},
-                        {"severity", to_string(issue->severity)},
+                        {"severity", severity_name(issue->severity)},
                         {"path", issue->path.string()},
                         {"found", issue->message},
                         {"action", issue->action},

@@ -14,17 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kShownNames = 5;
-
-std::string some_names(const std::vector<fs::path>& paths) {
-  std::string text;
-  for (size_t i = 0; i < std::min(kShownNames, paths.size()); ++i) {
-    text += (i == 0 ? "" : ", ") + paths[i].filename().string();
-  }
-  if (paths.size() > kShownNames) text += " and " + std::to_string(paths.size() - kShownNames) + " more";
-  return text;
-}
-
 // Files of one folder by name without extension; the first by name wins.
 std::map<std::string, fs::path> masks_of(const fs::path& folder, std::vector<Issue>& issues) {
   std::map<std::string, fs::path> masks;

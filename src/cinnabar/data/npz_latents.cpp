@@ -25,9 +25,9 @@ std::string padded(int64_t number) {
   return std::string(4 - std::min<size_t>(4, text.size()), '0') + text;
 }
 
-class Reader {
+class LatentReader {
  public:
-  Reader(const std::filesystem::path& path, const NpzRequest& request)
+  LatentReader(const std::filesystem::path& path, const NpzRequest& request)
       : path_(path), request_(request), file_(formats::read_npz(path)) {}
 
   NpzLatents read() const {
@@ -102,7 +102,7 @@ std::filesystem::path npz_path(const Sample& sample, const std::string& suffix) 
 
 base::Result<NpzLatents> read_npz_latents(const std::filesystem::path& path, const NpzRequest& request) {
   try {
-    return Reader(path, request).read();
+    return LatentReader(path, request).read();
   } catch (const Error& error) {
     return error;
   }

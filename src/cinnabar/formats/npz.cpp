@@ -26,8 +26,8 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::string_view kEnding = ".npy";
-constexpr uint64_t kMaxHeaderBytes = 65536;
-constexpr size_t kMaxDimensions = 32;
+constexpr uint64_t kMaxNpyHeaderBytes = 65536;
+constexpr size_t kMaxNpyDimensions = 32;
 constexpr size_t kHeaderAlignment = 64;
 
 constexpr std::array<std::pair<std::string_view, Dtype>, 9> kTypes = {{{"<f8", Dtype::F64},
@@ -119,7 +119,7 @@ class HeaderParser {
       if (error != std::errc{} || size < 0) refuse("its header has a shape that is no tuple of whole numbers");
       at_ = static_cast<size_t>(end - text_.data());
       sizes.push_back(size);
-      if (sizes.size() > kMaxDimensions) refuse("it has more than 32 dimensions");
+      if (sizes.size() > kMaxNpyDimensions) refuse("it has more than 32 dimensions");
       if (take(')')) break;
       expect(',');
     }
@@ -172,7 +172,7 @@ NpyArray read_npy(Bytes file, const std::string& title) {
   if (text.size() < start) throw refuse("its header is cut off");
   uint64_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
-  if (length > kMaxHeaderBytes || length > file.size() - start) throw refuse("its header is cut off or too long");
+  if (length > kMaxNpyHeaderBytes || length > file.size() - start) throw refuse("its header is cut off or too long");
   const NpyHeader header = HeaderParser(text.substr(start, length), title).parse();
   NpyArray array{.dtype = dtype_of(header.descr, title), .shape = *header.shape, .bytes = {}};
   uint64_t expected = element_size(array.dtype);

@@ -21,7 +21,7 @@ struct Row {
 
 // AOTriton 0.12, 0.11.2, 0.11.1, 0.11, 0.10, 0.9, 0.7: its lists of chips at each tag, and the heads that its images
 // hold.
-constexpr std::array kRows{
+constexpr std::array kSupportRows{
     Row{{2, 12},
         "gfx90a gfx942 gfx950 gfx1100 gfx1151 gfx1201 gfx1250",
         "gfx1101 gfx1102 gfx1103 gfx1150 gfx1152 gfx1153 gfx1200",
@@ -64,10 +64,10 @@ AttentionAdvice for_amd(const Machine& machine, const Gpu* gpu) {
 }  // namespace
 
 FusedAttention fused_attention(std::string_view gfx, const Version& libtorch) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& entry) {
+  const auto row = std::find_if(kSupportRows.begin(), kSupportRows.end(), [&](const Row& entry) {
     return is_at_least(libtorch, {entry.libtorch[0], entry.libtorch[1]});
   });
-  if (row == kRows.end()) return {};
+  if (row == kSupportRows.end()) return {};
   const bool is_flagged = lists(row->flagged_chips, gfx);
   if (!is_flagged && !lists(row->chips, gfx)) return {};
   const auto chip = parse_gfx(gfx);

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr size_t kMostBytes = 4 << 20;
+constexpr size_t kMostOutputBytes = 4 << 20;
 
 std::optional<fs::path> find_program(const std::string& name) {
   if (name.starts_with("/")) return fs::path(name);
@@ -62,7 +62,7 @@ class Running {
     char buffer[1 << 16];
     const ssize_t count = ::read(pipe_.read.get(), buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) return;
-    if (count <= 0 || result_.output.size() > kMostBytes) return pipe_.read.close();
+    if (count <= 0 || result_.output.size() > kMostOutputBytes) return pipe_.read.close();
     result_.output.append(buffer, static_cast<size_t>(count));
   }
 

@@ -7,7 +7,7 @@ namespace cinnabar::hardware {
 namespace {
 
 // In the order of the catalogue. When several rows fit, failures.cpp takes the one with the longer text.
-constexpr std::array kRows{
+constexpr std::array kFailureRows{
     FailureRow{
         1, "no kernels for this chip",
         "invalid device function|hipErrorInvalidDeviceFunction|hipErrorNoBinaryForGpu|Unable to find code object|"
@@ -214,6 +214,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const FailureRow> failure_rows() { return kRows; }
+std::span<const FailureRow> failure_rows() { return kFailureRows; }
 
 }  // namespace cinnabar::hardware

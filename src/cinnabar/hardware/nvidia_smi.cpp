@@ -34,7 +34,7 @@ std::optional<int64_t> mebibytes(const std::string& text) {
   return number ? whole_of(*number * (1 << 20)) : std::nullopt;
 }
 
-SmiGpu gpu_of(const Columns& columns, const std::vector<std::string>& row) {
+SmiGpu gpu_of_row(const Columns& columns, const std::vector<std::string>& row) {
   SmiGpu gpu;
   gpu.index = whole_of(columns.value(row, "index"));
   gpu.name = columns.value(row, "name");
@@ -69,7 +69,7 @@ SmiReport read_nvidia_smi(const Sources& sources) {
   for (auto line = titles + 1; line != lines.end(); ++line) {
     const std::vector<std::string> row = parts_of(*line, ',');
     if (row.size() < 2) continue;
-    SmiGpu gpu = gpu_of(columns, row);
+    SmiGpu gpu = gpu_of_row(columns, row);
     if (gpu.name.empty() && gpu.bdf.empty()) {
       report.is_invalid = true;
       continue;

@@ -32,7 +32,7 @@ std::string throttle_words(unsigned long long reasons) {
 }
 
 template <class... Parameters>
-std::optional<double> number(const SharedLibrary& nvml, const char* name, double divisor, Parameters... parameters) {
+std::optional<double> queried(const SharedLibrary& nvml, const char* name, double divisor, Parameters... parameters) {
   unsigned value = 0;
   if (!nvml.call(name, parameters..., &value)) return std::nullopt;
   return value / divisor;
@@ -56,11 +56,11 @@ DeviceReading read_device(const SharedLibrary& nvml, void* device) {
   }
   NvmlUse use;
   if (nvml.call("nvmlDeviceGetUtilizationRates", device, &use)) reading.utilisation_percent = use.gpu;
-  reading.temperature_c = number(nvml, "nvmlDeviceGetTemperature", 1.0, device, kCoreSensor);
-  reading.power_w = number(nvml, "nvmlDeviceGetPowerUsage", 1000.0, device);
-  reading.power_limit_w = number(nvml, "nvmlDeviceGetEnforcedPowerLimit", 1000.0, device);
-  reading.clock_mhz = number(nvml, "nvmlDeviceGetClockInfo", 1.0, device, kGraphicsClock);
-  reading.memory_clock_mhz = number(nvml, "nvmlDeviceGetClockInfo", 1.0, device, kMemoryClock);
+  reading.temperature_c = queried(nvml, "nvmlDeviceGetTemperature", 1.0, device, kCoreSensor);
+  reading.power_w = queried(nvml, "nvmlDeviceGetPowerUsage", 1000.0, device);
+  reading.power_limit_w = queried(nvml, "nvmlDeviceGetEnforcedPowerLimit", 1000.0, device);
+  reading.clock_mhz = queried(nvml, "nvmlDeviceGetClockInfo", 1.0, device, kGraphicsClock);
+  reading.memory_clock_mhz = queried(nvml, "nvmlDeviceGetClockInfo", 1.0, device, kMemoryClock);
   unsigned long long reasons = 0;
   if (nvml.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons))
     reading.throttled_by = throttle_words(reasons);

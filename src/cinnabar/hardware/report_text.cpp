@@ -16,7 +16,7 @@ std::string row(const std::string& label, const std::string& text) {
   return label + std::string(label.size() < 12 ? 12 - label.size() : 1, ' ') + text + "\n";
 }
 
-std::string number(double value) {
+std::string short_number(double value) {
   const std::string text = formatted("%.1f", value);
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
@@ -31,7 +31,7 @@ std::string system_text(const Machine& machine) {
 
 std::string host_text(const Host& host) {
   const std::string cpus = host.logical_cpus ? std::to_string(*host.logical_cpus) + " threads" : "";
-  const std::string limit = host.cpu_limit ? "limited to " + number(*host.cpu_limit) + " CPUs" : "";
+  const std::string limit = host.cpu_limit ? "limited to " + short_number(*host.cpu_limit) + " CPUs" : "";
   const std::string memory = host.memory_bytes ? memory_text(*host.memory_bytes) + " memory" : "";
   const std::string most = host.memory_limit_bytes ? "limited to " + memory_text(*host.memory_limit_bytes) : "";
   const std::string left = host.available_bytes ? memory_text(*host.available_bytes) + " free" : "";
@@ -69,10 +69,10 @@ std::string abilities(const Gpu& gpu) {
 }
 
 std::string sensors(const Gpu& gpu) {
-  return joined(
-      {gpu.utilisation_percent ? number(*gpu.utilisation_percent) + " % busy" : "",
-       gpu.temperature_c ? number(*gpu.temperature_c) + " C" : "", gpu.power_w ? number(*gpu.power_w) + " W" : ""},
-      ", ");
+  return joined({gpu.utilisation_percent ? short_number(*gpu.utilisation_percent) + " % busy" : "",
+                 gpu.temperature_c ? short_number(*gpu.temperature_c) + " C" : "",
+                 gpu.power_w ? short_number(*gpu.power_w) + " W" : ""},
+                ", ");
 }
 
 std::string gpu_text(const Machine& machine, size_t index) {

@@ -34,7 +34,7 @@ double event_number(const ordered_json& event, const char* key) {
   return found->is_number() ? found->get<double>() : std::numeric_limits<double>::infinity();
 }
 
-ordered_json number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json("inf"); }
+ordered_json json_number(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json("inf"); }
 
 }  // namespace
 
@@ -61,7 +61,7 @@ ordered_json self_test_json(const SelfTestReport& report) {
   for (const SelfTestRow& row : report.rows) {
     ordered_json entry = {{"name", row.name}, {"type", row.type}, {"is_good", row.is_good}};
     if (row.problem.empty()) {
-      entry["error"] = number(row.error);
+      entry["error"] = json_number(row.error);
       entry["limit"] = row.limit;
       entry["first_ms"] = row.first_ms;
       entry["ms"] = row.ms;

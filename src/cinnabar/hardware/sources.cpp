@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMostFileBytes = 1 << 20;
 
 // "card2" before "card10".
 bool comes_before(const std::string& a, const std::string& b) {
@@ -45,7 +45,7 @@ std::optional<std::string> FileTree::read(const std::string& path) const {
   if (!fs::is_regular_file(file, error) || error) return std::nullopt;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return std::nullopt;
-  std::string content(kMostBytes, '\0');
+  std::string content(kMostFileBytes, '\0');
   stream.read(content.data(), static_cast<std::streamsize>(content.size()));
   // Files of sysfs can be opened and yet refuse to be read (a sleeping card, a container).
   if (stream.bad() || (stream.gcount() == 0 && !stream.eof())) return std::nullopt;

@@ -14,7 +14,7 @@ namespace cinnabar::jobs {
 namespace {
 
 // Options that are one decision: a batch of the user's own is not accumulated by the advice for another one.
-const std::set<std::string> kBatch = {"train_batch_size", "gradient_accumulation_steps"};
+const std::set<std::string> kBatchOptions = {"train_batch_size", "gradient_accumulation_steps"};
 
 class Auto {
  public:
@@ -27,8 +27,8 @@ class Auto {
       return say(advice.name + " stays " + schema::value_text(config_.values.raw(advice.name)) +
                  ", as given (the advice is " + advice.value + ": " + advice.reason + ")");
     }
-    if (kBatch.contains(advice.name) &&
-        std::ranges::any_of(kBatch, [&](const std::string& name) { return config_.origins.contains(name); })) {
+    if (kBatchOptions.contains(advice.name) &&
+        std::ranges::any_of(kBatchOptions, [&](const std::string& name) { return config_.origins.contains(name); })) {
       return say(wish + " is not taken, since the batch was given (" + advice.reason + ")");
     }
     if (option == nullptr) return say(wish + " is left out: this build has no such option (" + advice.reason + ")");

@@ -22,15 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string time_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
-  return text;
-}
-
 // Letters, digits and a few marks: the name comes from a user and becomes a folder.
 std::string folder_name(const std::string& name) {
   std::string result;
@@ -47,8 +38,6 @@ std::string folder_name(const std::string& name) {
   throw base::write_error(what, path, error, advice + ", or give --workspace FOLDER");
 }
 
-}  // namespace
-
 // A relative path would be another folder for each place from which the program is called.
 void tell_relative(const char* data) {
   static const bool kIsTold = [&] {
@@ -57,6 +46,17 @@ void tell_relative(const char* data) {
     return true;
   }();
   (void)kIsTold;
+}
+
+}  // namespace
+
+std::string time_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+  return text;
 }
 
 fs::path default_workspace() {

@@ -16,6 +16,9 @@ std::filesystem::path default_workspace();
 std::filesystem::path runs_folder(const std::filesystem::path& workspace);
 std::filesystem::path bin_folder(const std::filesystem::path& workspace);
 
+// The local time as a part of names: "20261231-235959".
+std::string time_text();
+
 class RunFolder {
  public:
   // Makes WORKSPACE/runs/TIME-NAME, mode 0700, never an existing one. Throws Error{Io}, Error{OutOfSpace}.

@@ -24,7 +24,7 @@ constexpr size_t kMaxRecordBytes = size_t{8} << 20;
 constexpr size_t kMaxName = 200;
 
 // Empty when there is no such file or it cannot be read: a record is read as far as it goes.
-std::string text_of(const fs::path& path) {
+std::string content_of(const fs::path& path) {
   try {
     return base::read_file(path, kMaxRecordBytes);
   } catch (const base::Error&) {
@@ -33,7 +33,7 @@ std::string text_of(const fs::path& path) {
 }
 
 ordered_json object_of(const fs::path& path) {
-  ordered_json json = ordered_json::parse(text_of(path), nullptr, false);
+  ordered_json json = ordered_json::parse(content_of(path), nullptr, false);
   return json.is_object() ? json : ordered_json::object();
 }
 
@@ -118,7 +118,7 @@ RunRecord read_record(const fs::path& folder) {
   RunRecord record;
   record.folder = folder.filename().string();
   record.id = run_id(record.folder);
-  record.name = text_of(folder / "name.txt");
+  record.name = content_of(folder / "name.txt");
   while (!record.name.empty() && record.name.back() == '\n') record.name.pop_back();
   if (record.name.empty()) record.name = text_field(json, "name");
   if (record.name.empty()) record.name = name_of_folder(record.folder);
@@ -145,7 +145,7 @@ RunRecord read_record(const fs::path& folder) {
 
 RecordedConfig read_recorded_config(const fs::path& folder) {
   RecordedConfig config;
-  config.toml = text_of(folder / "config.toml");
+  config.toml = content_of(folder / "config.toml");
   const ordered_json json = object_of(folder / "config.json");
   const auto values = json.find("values");
   if (values == json.end() || !values->is_object()) return config;

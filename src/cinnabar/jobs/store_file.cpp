@@ -7,11 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <thread>
 
 #include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/process.h"
+#include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/jobs/store_schema.h"
 
 namespace cinnabar::jobs {
@@ -51,15 +51,6 @@ class StoreLock {
   }
   base::Descriptor lock_;
 };
-
-std::string time_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
-  return text;
-}
 
 // Made here, for its mode. Only a new file is opened and closed: closing one that SQLite has open in this process would
 // drop SQLite's locks.

@@ -18,6 +18,8 @@ at::Tensor split_heads(const at::Tensor& x, int64_t heads) {  // [B, T, D] -> [B
 
 }  // namespace
 
+at::Tensor to_rows(const at::Tensor& x) { return x.flatten(2).transpose(1, 2).contiguous(); }
+
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t heads, bool is_causal) {
   const bool is_in_pieces = q.size(2) / heads > largest_fused_head();
   if (!is_causal && !is_in_pieces && is_attention_fused(q, k, v)) return fused_attention(q, k, v, heads);

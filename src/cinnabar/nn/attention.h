@@ -14,6 +14,9 @@ at::Tensor attention(const at::Tensor& q,  // [B, Q, D]
                      int64_t heads,
                      bool is_causal = false);  // -> [B, Q, D]
 
+// A map as rows, one for each position: [B, C, H, W] -> [B, H*W, C].
+at::Tensor to_rows(const at::Tensor& x);
+
 // The U-Net's attention: to_q, to_k, to_v without bias, to_out.0 with one.
 class CrossAttention : public Module {
  public:

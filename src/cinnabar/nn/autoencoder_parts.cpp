@@ -18,10 +18,6 @@ constexpr int64_t kPictureChannels = 3;
 
 ConvOptions pointwise(int64_t in, int64_t out) { return {.in = in, .out = out, .kernel = 1, .padding = 0}; }
 
-at::Tensor to_rows(const at::Tensor& x) {  // [B, C, H, W] -> [B, H*W, C]
-  return x.flatten(2).transpose(1, 2).contiguous();
-}
-
 }  // namespace
 
 AutoencoderBlock::AutoencoderBlock(int64_t in, int64_t out, int64_t groups)

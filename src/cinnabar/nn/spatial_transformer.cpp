@@ -8,10 +8,6 @@ namespace cinnabar::nn {
 
 namespace {
 
-at::Tensor to_rows(const at::Tensor& x) {  // [B, C, H, W] -> [B, H*W, C]
-  return x.flatten(2).transpose(1, 2).contiguous();
-}
-
 at::Tensor to_map(const at::Tensor& rows, const at::Tensor& like) {  // [B, H*W, C] -> [B, C, H, W]
   return rows.transpose(1, 2).reshape({rows.size(0), rows.size(2), like.size(2), like.size(3)});
 }

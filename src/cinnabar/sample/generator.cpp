@@ -15,9 +15,6 @@ namespace cinnabar::sample {
 
 namespace {
 
-constexpr int64_t kSmallestSide = 64;
-constexpr int64_t kSizeStep = 8;
-
 // Dropouts off while it lives. Parts are switched as wholes, as training does it.
 class EvaluationMode {
  public:
@@ -85,7 +82,7 @@ Generator::Generator(models::DiffusionModel& model, GeneratorOptions options)
 }
 
 SampleRequest Generator::completed(SampleRequest request) const {
-  const int64_t step = std::max(kSizeStep, model_.info().downscale);
+  const int64_t step = std::max(kSideStep, model_.info().downscale);
   for (int64_t* side : {&request.width_px, &request.height_px}) {
     if (*side == 0) *side = model_.info().native_side_px;
     *side = std::max(kSmallestSide, *side / step * step);

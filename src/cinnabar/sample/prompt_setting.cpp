@@ -13,9 +13,7 @@ namespace cinnabar::sample {
 
 namespace {
 
-constexpr int64_t kSmallestSide = 64;
 constexpr int64_t kLargestSide = 8192;
-constexpr int64_t kSideStep = 8;
 constexpr int64_t kMostSteps = 1000;
 constexpr double kLargestScale = 100.0;
 

@@ -8,6 +8,10 @@
 
 namespace cinnabar::sample {
 
+// In pixels; sides are cut to multiples of the step.
+inline constexpr int64_t kSmallestSide = 64;
+inline constexpr int64_t kSideStep = 8;
+
 struct SampleRequest {
   std::string prompt{};           // with A1111's weights: "(word:1.2)"
   std::string negative_prompt{};  // not looked at when scale is 1

@@ -64,7 +64,7 @@ std::future<std::string> start_model_hash(const std::string& path) {
   });
 }
 
-std::vector<Prompt> read_prompts(const schema::Values& values, base::EventSink& events) {
+std::vector<Prompt> given_prompts(const schema::Values& values, base::EventSink& events) {
   PromptList list;
   const std::vector<std::string> lines = values.texts("prompt");
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -197,7 +197,7 @@ class Output {
 void run(const schema::Values& values, base::EventSink& events, const std::atomic<bool>& stop) {
   const std::string path =
       base::resolved(values.text("pretrained_model_name_or_path"), "embedded/model.safetensors").string();
-  const std::vector<SampleRequest> requests = make_requests(read_prompts(values, events), values);
+  const std::vector<SampleRequest> requests = make_requests(given_prompts(values, events), values);
   for (const std::string& note : unused_option_notes(requests, values)) events.warning(note);
   make_output_folder(output_folder(values));
   const std::unique_ptr<models::DiffusionModel> model = load_model(path, values, events);

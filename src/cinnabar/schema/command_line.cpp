@@ -26,10 +26,10 @@ bool is_switch_word(std::string word) {
   return std::ranges::find(kWords, word) != kWords.end();
 }
 
-class Reader {
+class WordReader {
  public:
-  Reader(const Schema& schema, const std::vector<std::string>& words, std::string where, Source& source,
-         Problems& problems)
+  WordReader(const Schema& schema, const std::vector<std::string>& words, std::string where, Source& source,
+             Problems& problems)
       : schema_(schema), words_(words), where_(std::move(where)), source_(source), problems_(problems) {}
 
   void run() {
@@ -147,7 +147,7 @@ class Reader {
 
 void read_command_line(const Schema& schema, const std::vector<std::string>& words, const std::string& where,
                        Source& source, Problems& problems) {
-  Reader(schema, words, where, source, problems).run();
+  WordReader(schema, words, where, source, problems).run();
 }
 
 std::string unknown_option_text(const Schema& schema, const std::string& name) {

@@ -10,11 +10,8 @@ namespace cinnabar::schema {
 
 namespace {
 
-using base::Error;
 using base::Result;
 using nlohmann::ordered_json;
-
-Error expected(const Option& option) { return {base::ErrorCode::Config, "expected " + expected_text(option)}; }
 
 // A scalar as the command line would have it; nothing for lists and tables.
 std::optional<std::string> scalar_text(const ordered_json& json) {

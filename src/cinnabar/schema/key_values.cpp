@@ -6,20 +6,16 @@
 #include <cstdlib>
 
 #include "cinnabar/base/text_match.h"
+#include "cinnabar/base/trimmed.h"
 
 namespace cinnabar::schema {
 
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 // Without one pair of the given marks around it.
 std::string unwrapped(const std::string& text, char open, char close) {
   const bool is_wrapped = text.size() >= 2 && text.front() == open && text.back() == close;
-  return is_wrapped ? trimmed(text.substr(1, text.size() - 2)) : text;
+  return is_wrapped ? base::trimmed(text.substr(1, text.size() - 2)) : text;
 }
 
 std::string unquoted(const std::string& text) { return unwrapped(unwrapped(text, '\'', '\''), '"', '"'); }
@@ -48,8 +44,8 @@ std::vector<std::string> items_of(const std::string& text) {
   std::string rest = unwrapped(unwrapped(text, '(', ')'), '[', ']');
   while (!rest.empty()) {
     const size_t comma = rest.find(',');
-    items.push_back(unquoted(trimmed(rest.substr(0, comma))));
-    rest = comma == std::string::npos ? "" : trimmed(rest.substr(comma + 1));
+    items.push_back(unquoted(base::trimmed(rest.substr(0, comma))));
+    rest = comma == std::string::npos ? "" : base::trimmed(rest.substr(comma + 1));
   }
   return items;
 }
@@ -119,8 +115,8 @@ std::string read_one(const std::string& item, const std::vector<Option>& rows, V
     return "\"" + item + "\": expected one key=value (for example \"" + (rows.empty() ? "key" : rows.front().name) +
            "=...\")";
   }
-  const std::string key = trimmed(item.substr(0, equals));
-  const std::string text = trimmed(item.substr(equals + 1));
+  const std::string key = base::trimmed(item.substr(0, equals));
+  const std::string text = base::trimmed(item.substr(equals + 1));
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Option& candidate) {
     return candidate.name == key ||
            std::find(candidate.aliases.begin(), candidate.aliases.end(), key) != candidate.aliases.end();

@@ -8,8 +8,6 @@
 
 namespace cinnabar::schema {
 
-namespace {}
-
 std::string to_string(const Problem& problem) {
   std::string text = problem.where;
   const auto append = [&](const std::string& part, const char* separator) {

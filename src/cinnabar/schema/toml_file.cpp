@@ -20,22 +20,22 @@ bool is_gui_leftover(const std::string& key) {
 }
 
 // Dates and deeper tables become null inside a list and fail later with the option's own message.
-ordered_json to_json(const toml::node& node) {
+ordered_json node_to_json(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* whole = node.as_integer()) return whole->get();
   if (const auto* number = node.as_floating_point()) return number->get();
   if (const auto* flag = node.as_boolean()) return flag->get();
   ordered_json list = ordered_json::array();
   if (const auto* items = node.as_array()) {
-    for (const toml::node& item : *items) list.push_back(item.is_array() ? ordered_json() : to_json(item));
+    for (const toml::node& item : *items) list.push_back(item.is_array() ? ordered_json() : node_to_json(item));
     return list;
   }
   return ordered_json::object();
 }
 
-class Reader {
+class TableReader {
  public:
-  Reader(const Schema& schema, std::string name, Source& source, Problems& problems)
+  TableReader(const Schema& schema, std::string name, Source& source, Problems& problems)
       : schema_(schema), name_(std::move(name)), source_(source), problems_(problems) {}
 
   void read(const toml::table& table, bool is_section) {
@@ -55,7 +55,7 @@ class Reader {
  private:
   void read_one(const std::string& key, const toml::node& node) {
     const std::string where = name_ + ":" + std::to_string(node.source().begin.line);
-    const ordered_json json = to_json(node);
+    const ordered_json json = node_to_json(node);
     const std::string shown = is_secret_option(key) ? "[hidden]" : json_text(json);
     if (const Option* option = schema_.find(key)) {
       const base::Result<Value> value = value_from_json(*option, json);
@@ -103,7 +103,7 @@ void read_toml(const Schema& schema, const std::string& text, const std::string&
         {name, "", "", "this describes a data set, not a run: a file of that kind is what dataset_config takes"});
     return;
   }
-  Reader(schema, name, source, problems).read(table, false);
+  TableReader(schema, name, source, problems).read(table, false);
 }
 
 }  // namespace cinnabar::schema

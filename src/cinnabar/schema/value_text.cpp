@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "cinnabar/base/trimmed.h"
+
 namespace cinnabar::schema {
 
 namespace {
@@ -11,14 +13,7 @@ namespace {
 using base::Error;
 using base::ErrorCode;
 using base::Result;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-Error expected(const Option& option) { return {ErrorCode::Config, "expected " + expected_text(option)}; }
+using base::trimmed;
 
 Result<Value> parse_flag(const Option& option, std::string_view text) {
   if (text == "true" || text == "True" || text == "1" || text == "yes") return Value(true);
@@ -188,6 +183,8 @@ std::string expected_text(const Option& option) {
   if (option.range->high >= 1e15) return type_text(option) + ", at least " + low;
   return type_text(option) + " from " + low + " to " + bound_text(option, option.range->high);
 }
+
+Error expected(const Option& option) { return {ErrorCode::Config, "expected " + expected_text(option)}; }
 
 std::string number_text(double value) {
   char buffer[64];

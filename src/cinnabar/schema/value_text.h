@@ -20,6 +20,8 @@ base::Result<Value> parse_values(const Option& option, const std::vector<std::st
 std::string check_value(const Option& option, const Value& value);
 // "a whole number from 1 to 1024", "one of no, bf16": for messages and help.
 std::string expected_text(const Option& option);
+// An Error{Config} of that.
+base::Error expected(const Option& option);
 // As a user would write it: true, 0.0001, [a, b]; an unset value gives "".
 std::string value_text(const Value& value);
 // Shortest decimal form that reads back the same; always with a point or an exponent.

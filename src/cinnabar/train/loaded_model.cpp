@@ -24,8 +24,8 @@ std::filesystem::path remembered_in(const char* name) {
 }
 
 // Reads a file through that is not known to hold numbers only.
-void check_finite(const std::string& path, const std::string& hash, FiniteModels& known, bool is_allowed,
-                  base::EventSink& events) {
+void check_finite_model(const std::string& path, const std::string& hash, FiniteModels& known, bool is_allowed,
+                        base::EventSink& events) {
   if (known.has(hash)) return;
   if (tensor::check_finite_file(*formats::Checkpoint::open(path), is_allowed, events)) known.add(hash);
 }
@@ -100,12 +100,12 @@ LoadedModel load_run_model(const schema::Values& values, base::EventSink& events
   FiniteModels known(remembered_in("finite_models.txt"));
   const bool is_nonfinite_allowed = values.flag("allow_nonfinite");
   loaded.hash = loaded.files.add(path, hashes);
-  check_finite(path, loaded.hash, known, is_nonfinite_allowed, events);
+  check_finite_model(path, loaded.hash, known, is_nonfinite_allowed, events);
   loaded.vae_hash = loaded.hash;
   base::tell_input(events, {.kind = "model", .path = path, .sha256 = loaded.hash});
   if (!options.vae_path.empty()) {
     const std::string hash = loaded.files.add(options.vae_path, hashes);
-    check_finite(options.vae_path, hash, known, is_nonfinite_allowed, events);
+    check_finite_model(options.vae_path, hash, known, is_nonfinite_allowed, events);
     base::tell_input(events, {.kind = "vae", .path = options.vae_path, .sha256 = hash});
     loaded.vae_hash += "+" + hash;
   }

@@ -36,6 +36,11 @@ std::string ModelFiles::add(const std::filesystem::path& path, data::ContentHash
   return base::sha256_hex(all);
 }
 
+std::string ModelFiles::hash_of(const std::filesystem::path& path) const {
+  const auto found = std::ranges::find(files_, path, &File::path);
+  return found == files_.end() ? "" : found->hash;
+}
+
 void ModelFiles::check() const {
   for (const File& file : files_) {
     struct stat now{};

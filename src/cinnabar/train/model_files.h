@@ -17,6 +17,9 @@ class ModelFiles {
   // Error{Io}.
   std::string add(const std::filesystem::path& path, data::ContentHashes& hashes);
 
+  // SHA-256 of a file that was added; "" for others.
+  std::string hash_of(const std::filesystem::path& path) const;
+
   // Weights may be read from a file's mapping for the whole run. Throws Error{Io} when one of the files was written to
   // since: what was computed from it then is not to be saved. A file that was replaced by another one of its name, or
   // whose content is the same, is no fault.

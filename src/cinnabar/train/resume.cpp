@@ -38,7 +38,7 @@ bool is_harmless(const std::string& name) {
   return std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-std::string shown(const std::string& text) { return text.empty() ? "not set" : text; }
+std::string or_not_set(const std::string& text) { return text.empty() ? "not set" : text; }
 
 std::string stem_of(const schema::Values& values) { return values.maybe_text("output_name").value_or("last"); }
 
@@ -215,8 +215,8 @@ void check_steps_left(const SavedState& state, int64_t max_train_steps, const sc
 std::string changes_text(const SavedState& state, const RunIdentity& now) {
   std::string text;
   for (const OptionChange& change : option_changes(state.identity.options, now.options)) {
-    text +=
-        (text.empty() ? "" : ", ") + change.name + " went from " + shown(change.before) + " to " + shown(change.now);
+    text += (text.empty() ? "" : ", ") + change.name + " went from " + or_not_set(change.before) + " to " +
+            or_not_set(change.now);
   }
   if (text.empty()) return {};
   return ". Since the state was saved, " + text +
@@ -233,8 +233,9 @@ bool explain_changes(const SavedState& state, const RunIdentity& now, base::Even
                        " has no effect with resume: all weights are those of the state");
       continue;
     }
-    events.warning(change.name + " was " + shown(change.before) + " when the state was saved and is " +
-                   shown(change.now) + " now: the run goes on with the new value and differs from an unbroken one");
+    events.warning(change.name + " was " + or_not_set(change.before) + " when the state was saved and is " +
+                   or_not_set(change.now) +
+                   " now: the run goes on with the new value and differs from an unbroken one");
   }
   if (before.seed != now.seed) {
     events.warning("seed was " + std::to_string(before.seed) + " and is " + std::to_string(now.seed) +

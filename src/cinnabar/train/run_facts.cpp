@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "cinnabar/base/resources.h"
 #include "cinnabar/data/batch_plan.h"
 #include "cinnabar/optim/entry.h"
 #include "cinnabar/train/run_data.h"
@@ -13,6 +14,11 @@ adapters::TrainingFacts training_facts(const RunParts& parts) {
   adapters::TrainingFacts facts;
   facts.session_id = static_cast<uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   facts.started_at_s = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::filesystem::path model =
+      base::resolved(parts.values.text("pretrained_model_name_or_path"), "embedded/model.safetensors");
+  facts.base_model = adapters::file_facts(model.string(), parts.base.files.hash_of(model));
+  if (const auto vae = parts.values.maybe_text("vae"))
+    facts.vae = adapters::file_facts(*vae, parts.base.files.hash_of(*vae));
   facts.base_model_version = info.base_model_version;
   facts.modelspec_architecture = info.modelspec_architecture;
   facts.modelspec_implementation = info.modelspec_implementation;

@@ -18,7 +18,6 @@ struct RunParts {
   int64_t validation_images = 0;
 };
 
-// Without the hashes of the base model, which the saver computes.
 adapters::TrainingFacts training_facts(const RunParts& parts);
 
 plan::SaveOptions save_options(const schema::Values& values);

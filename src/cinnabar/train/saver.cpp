@@ -15,14 +15,15 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/path_kind.h"
-#include "cinnabar/base/resources.h"
 #include "cinnabar/train/finite_check.h"
 
 namespace cinnabar::train {
 
 namespace {
 
-double now_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double unix_time_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 std::optional<at::ScalarType> precision_of(const schema::Values& values) {
   const std::string name = values.maybe_text("save_precision").value_or("");
@@ -42,15 +43,6 @@ Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const sch
     events_.log("save_model_as " + extension_.substr(1) + ": files of this format hold no metadata.");
   if (const auto picture = values_.maybe_text("metadata_thumbnail"))
     values_.set("metadata_thumbnail", adapters::thumbnail_url(*picture));
-  hashes_ = std::async(std::launch::async, [this] {
-    const std::string model = values_.text("pretrained_model_name_or_path");
-    facts_.base_model = adapters::file_facts(base::resolved(model, "embedded/model.safetensors").string());
-    if (const auto vae = values_.maybe_text("vae")) facts_.vae = adapters::file_facts(*vae);
-  });
-}
-
-Saver::~Saver() {
-  if (hashes_.valid()) hashes_.wait();
 }
 
 std::filesystem::path Saver::save(const std::string& stem, const SavedAt& at) {
@@ -59,8 +51,7 @@ std::filesystem::path Saver::save(const std::string& stem, const SavedAt& at) {
 }
 
 std::function<void()> Saver::prepare(const std::string& stem, const SavedAt& at) {
-  if (hashes_.valid()) hashes_.get();
-  adapters::SavePoint point{now_s(), at.step, at.epoch};
+  adapters::SavePoint point{unix_time_s(), at.step, at.epoch};
   if (at.is_averaged) {
     point.ema = "decay=" + adapters::python_float(values_.maybe_number("ema_decay").value_or(0.999)) +
                 ",every=" + std::to_string(values_.maybe_integer("ema_update_every").value_or(1));

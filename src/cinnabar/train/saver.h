@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <future>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,11 +26,10 @@ inline constexpr const char* kRawEnding = "-raw";
 
 class Saver {
  public:
-  // Makes output_dir. `facts` gets the hashes of the base model, which are computed beside the training. The set and
-  // the sink must outlive the saver. Throws Error{Io} when the folder cannot be made or written.
+  // Makes output_dir. The set and the sink must outlive the saver. Throws Error{Io} when the folder cannot be made or
+  // written.
   Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
         base::EventSink& events);
-  ~Saver();
 
   // Writes STEM with the extension of save_model_as. Throws Error{Io} or Error{OutOfSpace}; an older file of that name
   // is replaced as a whole.
@@ -57,7 +55,6 @@ class Saver {
   std::filesystem::path folder_;
   std::string extension_;                 // with its dot
   std::map<std::string, int64_t> saved_;  // stem -> step, of what this run wrote and did not remove
-  std::future<void> hashes_;
 };
 
 }  // namespace cinnabar::train

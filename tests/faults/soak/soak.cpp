@@ -44,14 +44,14 @@ constexpr Entry kTests[] = {
     {"equality", "resume at every step", test_resume_equality},
 };
 
-struct Words {
+struct Arguments {
   Settings settings;
   std::string tier = "T0";
   std::string only;
   std::string rows;
 };
 
-bool parse(const std::vector<std::string>& words, Words& result) {
+bool parse(const std::vector<std::string>& words, Arguments& result) {
   for (size_t i = 0; i < words.size(); i += 2) {
     if (i + 1 == words.size()) return false;
     const std::string& value = words[i + 1];
@@ -88,7 +88,7 @@ std::string today() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  Words words;
+  Arguments words;
   if (!parse({arguments + 1, arguments + count}, words)) {
     std::cerr << "usage: cinnabar-soak [--tier T0|T1|T2] [--seed N] [--only NAME] [--rows FILE]\nnames:";
     for (const Entry& test : kTests) std::cerr << " " << test.name;
