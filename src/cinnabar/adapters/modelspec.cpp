@@ -1,21 +1,15 @@
-#include <array>
 #include <ctime>
 
 #include "cinnabar/adapters/metadata.h"
 #include "cinnabar/adapters/python_text.h"
+#include "cinnabar/base/local_time.h"
 
 namespace cinnabar::adapters {
 
 namespace {
 
 // Local time without zone, whole seconds.
-std::string iso_time(double unix_s) {
-  const auto seconds = static_cast<std::time_t>(unix_s);
-  std::tm local{};
-  localtime_r(&seconds, &local);
-  std::array<char, 32> text{};
-  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local)};
-}
+std::string iso_time(double unix_s) { return base::local_time("%Y-%m-%dT%H:%M:%S", static_cast<std::time_t>(unix_s)); }
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "cinnabar/cli/command.h"
+#include "cinnabar/cli/flag_option.h"
 #include "cinnabar/cli/runs_actions.h"
 #include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/schema/resolve.h"
@@ -26,10 +27,6 @@ const std::vector<Action>& actions() {
                                           {"remove", remove_runs, {"empty_bin"}, true},
                                           {"restore", restore_runs, {}, true}};
   return all;
-}
-
-schema::Option runs_flag(const char* name, const char* label, const char* help) {
-  return {.name = name, .type = schema::Type::Flag, .fallback = false, .group = "Runs", .label = label, .help = help};
 }
 
 std::vector<schema::Option> action_rows() {
@@ -69,8 +66,8 @@ std::vector<schema::Option> list_rows() {
            .group = group,
            .label = "Limit",
            .help = "Lists the newest so many runs; 0 lists all of them."},
-          runs_flag("bin", "Bin", "Lists the runs in the bin."),
-          runs_flag("toml", "TOML", "Shows the options of the run as a TOML file."),
+          flag_option("Runs", "bin", "Bin", "Lists the runs in the bin."),
+          flag_option("Runs", "toml", "TOML", "Shows the options of the run as a TOML file."),
           {.name = "series",
            .type = schema::Type::Text,
            .group = group,
@@ -83,13 +80,13 @@ std::vector<schema::Option> list_rows() {
            .group = group,
            .label = "Lines",
            .help = "Begins with the last so many events of the run."},
-          runs_flag("empty_bin", "Empty the bin", "Deletes the records in the bin for good."),
+          flag_option("Runs", "empty_bin", "Empty the bin", "Deletes the records in the bin for good."),
           {.name = "workspace",
            .type = schema::Type::Path,
            .group = group,
            .label = "Workspace",
            .help = "The folder that holds the runs; the default is cinnabar in the user's data folder."},
-          runs_flag("json", "JSON", "Prints JSON.")};
+          flag_option("Runs", "json", "JSON", "Prints JSON.")};
 }
 
 schema::Schema runs_options() { return schema::Schema({action_rows(), list_rows()}); }

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "cinnabar/base/local_time.h"
 #include "cinnabar/cli/event_view.h"
 #include "cinnabar/jobs/run_record.h"
 
@@ -51,12 +52,7 @@ std::string plain(std::string text) {
 
 std::string time_text(const std::optional<double>& time_s, bool has_seconds) {
   if (!time_s || !std::isfinite(*time_s) || std::abs(*time_s) > 1e11) return "-";
-  const auto whole = static_cast<std::time_t>(*time_s);
-  std::tm local{};
-  ::localtime_r(&whole, &local);
-  std::array<char, 64> text{};
-  std::strftime(text.data(), text.size(), has_seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", &local);
-  return text.data();
+  return base::local_time(has_seconds ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", static_cast<std::time_t>(*time_s));
 }
 
 std::string bytes_text(int64_t bytes) {

@@ -6,6 +6,7 @@
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/cli/command.h"
+#include "cinnabar/cli/flag_option.h"
 #include "cinnabar/cli/schema_command.h"
 #include "cinnabar/schema/completeness.h"
 #include "cinnabar/schema/resolve.h"
@@ -14,16 +15,12 @@ namespace cinnabar::cli {
 
 namespace {
 
-schema::Option form_flag(const char* name, const char* label, const char* help) {
-  return {.name = name, .type = schema::Type::Flag, .fallback = false, .group = "Form", .label = label, .help = help};
-}
-
 schema::Schema schema_options() {
   return schema::Schema(
-      {{form_flag("json", "JSON", "Prints JSON for programs and forms; this is the default."),
-        form_flag("markdown", "Markdown", "Prints the page docs/options.md."),
-        form_flag("check", "Check",
-                  "Checks that every option has help and that docs/options.md in this folder is current.")}});
+      {{flag_option("Form", "json", "JSON", "Prints JSON for programs and forms; this is the default."),
+        flag_option("Form", "markdown", "Markdown", "Prints the page docs/options.md."),
+        flag_option("Form", "check", "Check",
+                    "Checks that every option has help and that docs/options.md in this folder is current.")}});
 }
 
 int check() {

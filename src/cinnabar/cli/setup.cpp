@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "cinnabar/cli/command.h"
+#include "cinnabar/cli/flag_option.h"
 #include "cinnabar/hardware/recording.h"
 #include "cinnabar/hardware/setup_plan.h"
 #include "cinnabar/hardware/system_sources.h"
@@ -12,15 +13,12 @@ namespace {
 
 schema::Schema setup_options() {
   const char* group = "Set-up";
-  const auto flag = [&](const char* name, const char* label, const char* help) {
-    return schema::Option{
-        .name = name, .type = schema::Type::Flag, .fallback = false, .group = group, .label = label, .help = help};
-  };
-  schema::Schema schema({{flag("use_rocm", "ROCm", "The build for AMD, whatever the machine has."),
-                          flag("use_cuda", "CUDA", "The build for NVIDIA, whatever the machine has."),
-                          flag("use_cpu", "CPU", "The build for the processor, whatever the machine has."),
-                          flag("dry_run", "Dry run", "Only says what would be fetched, set and warned of."),
-                          flag("json", "JSON", "Prints the plan as JSON.")}});
+  schema::Schema schema(
+      {{flag_option(group, "use_rocm", "ROCm", "The build for AMD, whatever the machine has."),
+        flag_option(group, "use_cuda", "CUDA", "The build for NVIDIA, whatever the machine has."),
+        flag_option(group, "use_cpu", "CPU", "The build for the processor, whatever the machine has."),
+        flag_option(group, "dry_run", "Dry run", "Only says what would be fetched, set and warned of."),
+        flag_option(group, "json", "JSON", "Prints the plan as JSON.")}});
   schema.add({.name = "simulate",
               .type = schema::Type::Path,
               .group = group,

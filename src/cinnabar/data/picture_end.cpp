@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "cinnabar/data/byte_source.h"
+#include "cinnabar/data/picture_header.h"
 
 namespace cinnabar::data {
 
 namespace {
 
-// No picture of sense has more parts; a hostile one could keep a scan busy.
-constexpr int kMaxSkippedParts = 1 << 17;
 constexpr uint64_t kTailBytes = 65536;
 
 bool is_chunk_name(const std::string& name) {
@@ -20,7 +19,7 @@ bool is_chunk_name(const std::string& name) {
 std::string missing_png_end(ByteSource& source) {
   uint64_t offset = 8;
   bool has_data = false;
-  for (int part = 0; part < kMaxSkippedParts; ++part) {
+  for (int part = 0; part < kMaxParts; ++part) {
     const auto length = source.big(offset, 4);
     const std::string name = source.text(offset + 4, 4);
     const std::string place = "byte " + std::to_string(offset);
@@ -40,7 +39,7 @@ std::string missing_png_end(ByteSource& source) {
 // Where the compressed data of the first scan begins, or 0.
 uint64_t start_of_scan(ByteSource& source) {
   uint64_t offset = 2;
-  for (int part = 0; part < kMaxSkippedParts; ++part) {
+  for (int part = 0; part < kMaxParts; ++part) {
     const auto prefix = source.big(offset, 1);
     const auto marker = source.big(offset + 1, 1);
     if (!prefix || !marker || *prefix != 0xFF) return 0;

@@ -8,9 +8,6 @@ namespace cinnabar::data {
 
 namespace {
 
-// No picture of sense has more parts; a hostile one could keep a scan busy.
-constexpr int kMaxParts = 1 << 17;
-
 // An EXIF block may carry its name in front of the TIFF structure.
 int exif_orientation(ByteSource& source, uint64_t start) {
   const bool has_name = source.text(start, 6) == std::string("Exif\0\0", 6);

@@ -6,6 +6,9 @@
 
 namespace cinnabar::data {
 
+// No picture of sense has more parts; a hostile one could keep a scan busy.
+inline constexpr int kMaxParts = 1 << 17;
+
 // Width and height stay 0 where the file does not say them.
 struct HeaderFields {
   Size size;

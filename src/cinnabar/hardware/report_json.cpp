@@ -129,30 +129,30 @@ std::string report_json(const Machine& machine, bool with_details) {
   ordered_json warnings = ordered_json::array();
   for (const Warning& warning : machine.warnings) warnings.push_back(to_json(warning));
   const Recommendation& advice = machine.recommendation;
-  ordered_json json = {{"schema", 1},
-                       {"case", machine.case_name},
-                       {"backend", machine.backend},
-                       {"platform",
-                        {{"os", "linux"},
-                         {"wsl", platform.is_wsl},
-                         {"container", platform.is_container},
-                         {"amdgpu_loaded", platform.is_amdgpu_loaded},
-                         {"amdgpu_version", value(platform.amdgpu_version)},
-                         {"rocm_version", value(platform.rocm_version)}}},
-                       {"gpus", gpus},
-                       {"default_gpu", value(machine.default_gpu)},
-                       {"visible_devices_env", nullptr},
-                       {"warnings", warnings},
-                       {"recommendation",
-                        {{"source", advice.source},
-                         {"batch_size", advice.batch_size},
-                         {"gradient_accumulation", advice.gradient_accumulation},
-                         {"preset_precision", advice.preset_precision},
-                         {"effective_compute_precision", advice.effective_compute_precision},
-                         {"max_params_billion", advice.max_params_billion}}}};
-  if (!machine.visible_devices_env.empty()) json["visible_devices_env"] = machine.visible_devices_env;
-  if (with_details) json["details"] = details_json(machine);
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  ordered_json report = {{"schema", 1},
+                         {"case", machine.case_name},
+                         {"backend", machine.backend},
+                         {"platform",
+                          {{"os", "linux"},
+                           {"wsl", platform.is_wsl},
+                           {"container", platform.is_container},
+                           {"amdgpu_loaded", platform.is_amdgpu_loaded},
+                           {"amdgpu_version", value(platform.amdgpu_version)},
+                           {"rocm_version", value(platform.rocm_version)}}},
+                         {"gpus", gpus},
+                         {"default_gpu", value(machine.default_gpu)},
+                         {"visible_devices_env", nullptr},
+                         {"warnings", warnings},
+                         {"recommendation",
+                          {{"source", advice.source},
+                           {"batch_size", advice.batch_size},
+                           {"gradient_accumulation", advice.gradient_accumulation},
+                           {"preset_precision", advice.preset_precision},
+                           {"effective_compute_precision", advice.effective_compute_precision},
+                           {"max_params_billion", advice.max_params_billion}}}};
+  if (!machine.visible_devices_env.empty()) report["visible_devices_env"] = machine.visible_devices_env;
+  if (with_details) report["details"] = details_json(machine);
+  return report.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace cinnabar::hardware

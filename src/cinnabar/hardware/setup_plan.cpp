@@ -259,11 +259,11 @@ std::string plan_json(const SetupPlan& plan) {
                            {"value", setting.value ? ordered_json(*setting.value) : ordered_json()},
                            {"reason", setting.reason}});
   }
-  const ordered_json json = {{"build", plan.build},       {"version", plan.version},
-                             {"reason", plan.reason},     {"download", plan.download},
-                             {"sources", sources},        {"environment", environment},
-                             {"warnings", plan.warnings}, {"chip_is_covered", plan.is_covered}};
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+  const ordered_json result = {{"build", plan.build},       {"version", plan.version},
+                               {"reason", plan.reason},     {"download", plan.download},
+                               {"sources", sources},        {"environment", environment},
+                               {"warnings", plan.warnings}, {"chip_is_covered", plan.is_covered}};
+  return result.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
 }  // namespace cinnabar::hardware

@@ -4,13 +4,13 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <new>
 #include <span>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/local_time.h"
 #include "cinnabar/base/log.h"
 #include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/utf8.h"
@@ -50,14 +50,7 @@ void tell_relative(const char* data) {
 
 }  // namespace
 
-std::string time_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
-  return text;
-}
+std::string time_text() { return base::local_time("%Y%m%d-%H%M%S"); }
 
 fs::path default_workspace() {
   if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/')

@@ -24,8 +24,8 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   const bool is_in_pieces = q.size(2) / heads > largest_fused_head();
   if (!is_causal && !is_in_pieces && is_attention_fused(q, k, v)) return fused_attention(q, k, v, heads);
   if (tensor::is_half_slow(q)) {
-    const auto wide = [](const at::Tensor& x) { return x.to(at::kFloat); };
-    return attention(wide(q), wide(k), wide(v), heads, is_causal).to(q.scalar_type());
+    return attention(tensor::in_float(q), tensor::in_float(k), tensor::in_float(v), heads, is_causal)
+        .to(q.scalar_type());
   }
   const at::Tensor mixed =  // [B, N, Q, D/N]
       is_in_pieces

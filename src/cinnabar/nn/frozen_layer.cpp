@@ -10,6 +10,7 @@
 #include "cinnabar/base/error.h"
 #include "cinnabar/nn/checkpointing.h"
 #include "cinnabar/nn/cpu_gemm.h"
+#include "cinnabar/tensor/half_compute.h"
 #include "cinnabar/tensor/parallel.h"
 
 namespace cinnabar::nn {
@@ -25,8 +26,6 @@ bool is_plain(const at::Tensor& value) {
       value.scalar_type() == at::kFloat || value.scalar_type() == at::kHalf || value.scalar_type() == at::kBFloat16;
   return has_type && value.is_cpu() && value.layout() == at::kStrided && !value.requires_grad();
 }
-
-at::Tensor in_float(const at::Tensor& value) { return value.defined() ? value.to(at::kFloat) : value; }
 
 // A weight that is stored in 16 bits, widened for the time of a call. It lies in memory that stays with the thread,
 // since large pieces that the system gives anew each time cost more than the numbers; the next call overwrites it.
@@ -253,12 +252,12 @@ at::Tensor frozen_linear(const at::Tensor& x, const at::Tensor& weight, const at
   const at::Tensor matrix = weight.is_contiguous() ? weight : weight.contiguous();
   if (low_rank == nullptr) {
     return FrozenLinear::apply(x, optional(sum.add), std::optional<at::Tensor>(), std::optional<at::Tensor>(), matrix,
-                               optional(in_float(bias)), std::optional<at::Tensor>(), 1.0, is_unused);
+                               optional(tensor::in_float(bias)), std::optional<at::Tensor>(), 1.0, is_unused);
   }
   CINNABAR_ASSERT(low_rank->down.is_contiguous() && low_rank->up.is_contiguous());
   const auto flat = [](const at::Tensor& value) { return value.dim() == 2 ? value : value.flatten(1); };
   return FrozenLinear::apply(x, optional(sum.add), optional(flat(low_rank->down)), optional(flat(low_rank->up)), matrix,
-                             optional(in_float(bias)), optional(low_rank->mask), low_rank->scale, is_unused);
+                             optional(tensor::in_float(bias)), optional(low_rank->mask), low_rank->scale, is_unused);
 }
 
 at::Tensor frozen_convolution(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, int64_t stride,
@@ -280,8 +279,8 @@ at::Tensor frozen_convolution(const at::Tensor& x, const at::Tensor& weight, con
   if (!weight.is_contiguous(at::MemoryFormat::ChannelsLast)) {
     weight.set_data(weight.contiguous(at::MemoryFormat::ChannelsLast));
   }
-  return FrozenConvolution::apply(x, optional(sum.add), optional(sum.row_bias), weight, optional(in_float(bias)),
-                                  stride, padding, sum.is_last && is_recomputing());
+  return FrozenConvolution::apply(x, optional(sum.add), optional(sum.row_bias), weight,
+                                  optional(tensor::in_float(bias)), stride, padding, sum.is_last && is_recomputing());
 }
 
 }  // namespace cinnabar::nn

@@ -12,8 +12,6 @@ namespace cinnabar::nn {
 
 namespace {
 
-at::Tensor wide(const at::Tensor& value) { return value.defined() ? value.to(at::kFloat) : value; }
-
 // Undefined stays undefined; a tensor of the right type is given back as it is.
 at::Tensor cast_like(const at::Tensor& value, const at::Tensor& x) {
   return value.defined() && value.scalar_type() != x.scalar_type() ? value.to(x.scalar_type()) : value;
@@ -74,7 +72,8 @@ at::Tensor Linear::frozen_forward(const at::Tensor& x, const LowRank* low_rank, 
 
 at::Tensor Linear::base_forward(const at::Tensor& x) const {
   if (is_frozen_on_cpu(x, weight, bias)) return frozen_forward(x, nullptr, {});
-  if (tensor::is_half_slow(x)) return at::linear(wide(x), wide(weight), wide(bias)).to(x.scalar_type());
+  if (tensor::is_half_slow(x))
+    return at::linear(tensor::in_float(x), tensor::in_float(weight), tensor::in_float(bias)).to(x.scalar_type());
   return at::linear(x, cast_like(weight, x), cast_like(bias, x));
 }
 
@@ -100,7 +99,7 @@ at::Tensor Conv2d::frozen_forward(const at::Tensor& x, const LowRank* low_rank, 
 
 at::Tensor Conv2d::base_forward(const at::Tensor& x) const {
   if (is_frozen_on_cpu(x, weight, bias)) return frozen_forward(x, nullptr, {});
-  if (tensor::is_half_slow(x)) return base_forward(wide(x)).to(x.scalar_type());
+  if (tensor::is_half_slow(x)) return base_forward(tensor::in_float(x)).to(x.scalar_type());
   const at::Tensor w = cast_like(weight, x);
   const at::Tensor b = cast_like(bias, x);
   const auto side = [&](int64_t length) {

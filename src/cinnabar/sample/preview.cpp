@@ -9,6 +9,7 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
+#include "cinnabar/base/local_time.h"
 #include "cinnabar/data/png_writer.h"
 #include "cinnabar/sample/lora_tags.h"
 #include "cinnabar/samplers/entry.h"
@@ -25,7 +26,6 @@ std::string padded(int64_t number, size_t digits) {
   return text.size() >= digits ? text : std::string(digits - text.size(), '0') + text;
 }
 
-// libtorch appends a stack; the first line says it all.
 bool is_one_colour(const data::Picture& picture) {
   const auto channels = static_cast<size_t>(picture.channels);
   for (size_t i = channels; i < picture.pixels.size(); ++i) {
@@ -36,14 +36,7 @@ bool is_one_colour(const data::Picture& picture) {
 
 }  // namespace
 
-std::string time_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  const size_t length = std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &local);
-  return {text, length};
-}
+std::string time_text() { return base::local_time("%Y%m%d%H%M%S"); }
 
 std::vector<std::string> unused_option_notes(const std::vector<SampleRequest>& requests, const schema::Values& values) {
   std::map<std::string, std::vector<std::string>> unused;

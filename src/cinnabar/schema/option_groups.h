@@ -9,6 +9,9 @@
 
 namespace cinnabar::schema {
 
+// Rows of pictures stand beside those of the data set.
+inline constexpr const char* kDatasetGroup = "Data set";
+
 std::vector<Option> model_options();
 std::vector<Option> dataset_options();
 std::vector<Option> caption_options();

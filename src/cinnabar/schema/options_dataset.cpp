@@ -4,8 +4,6 @@ namespace cinnabar::schema {
 
 namespace {
 
-const char* const kDatasetGroup = "Data set";
-
 std::vector<Option> bucket_options() {
   return {
       {.name = "enable_bucket",

@@ -4,14 +4,12 @@ namespace cinnabar::schema {
 
 namespace {
 
-const char* const kPictureGroup = "Data set";
-
 std::vector<Option> augmentation_rows() {
   return {
       {.name = "color_aug",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Vary colours",
        .help = "Changes the hue or the brightness of a third of the pictures slightly, drawn anew each time. Not with "
@@ -19,14 +17,14 @@ std::vector<Option> augmentation_rows() {
       {.name = "random_crop",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Random cut",
        .help = "Cuts what stands over anywhere instead of evenly on both sides. Without enable_bucket, larger pictures "
                "are not made smaller but cut. Not with cached latents."},
       {.name = "face_crop_aug_range",
        .type = Type::Text,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Expert,
        .label = "Cut around faces",
        .help = "Two numbers such as 2.0,4.0: without enable_bucket, pictures whose name ends in the place of a face "
@@ -35,7 +33,7 @@ std::vector<Option> augmentation_rows() {
       {.name = "transparent_background",
        .type = Type::Text,
        .fallback = "white",
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Transparent parts",
        .help =
@@ -49,20 +47,20 @@ std::vector<Option> mask_rows() {
       {.name = "alpha_mask",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Alpha is a mask",
        .help = "The transparency of pictures weighs the loss: what is transparent is not learned."},
       {.name = "masked_loss",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Masked loss",
        .help = "The loss is weighed by mask pictures (conditioning_data_dir): white is learned, black is not."},
       {.name = "conditioning_data_dir",
        .type = Type::Path,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .shown_if = "masked_loss",
        .label = "Mask pictures",
@@ -74,7 +72,7 @@ std::vector<Option> mask_rows() {
       {.name = "masked_loss_normalize",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Expert,
        .label = "Even masks",
        .help = "Divides the loss of a masked picture by the mean of its mask, so that a small unmasked part counts as "
@@ -87,7 +85,7 @@ std::vector<Option> foreign_cache_rows() {
       {.name = "read_npz",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Read .npz caches",
        .help =
@@ -96,7 +94,7 @@ std::vector<Option> foreign_cache_rows() {
       {.name = "write_npz",
        .type = Type::Flag,
        .fallback = false,
-       .group = kPictureGroup,
+       .group = kDatasetGroup,
        .level = Level::Advanced,
        .label = "Write .npz caches",
        .help = "Writes latents as .npz files beside the pictures, as sd-scripts reads them. Includes cache_latents."},

@@ -19,4 +19,6 @@ bool is_half_slow(const at::Tensor& x) {
   return is_slow_here && x.scalar_type() == at::kHalf && x.device().is_cpu();
 }
 
+at::Tensor in_float(const at::Tensor& value) { return value.defined() ? value.to(at::kFloat) : value; }
+
 }  // namespace cinnabar::tensor

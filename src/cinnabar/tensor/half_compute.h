@@ -9,4 +9,7 @@ namespace cinnabar::tensor {
 // than in float32 (measured with libtorch 2.13 on AVX-512 without FP16). Work on float32 copies and round the result.
 bool is_half_slow(const at::Tensor& x);
 
+// In float32; what is not defined stays so.
+at::Tensor in_float(const at::Tensor& value);
+
 }  // namespace cinnabar::tensor

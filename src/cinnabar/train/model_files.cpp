@@ -6,22 +6,15 @@
 
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/sha256.h"
+#include "cinnabar/data/byte_source.h"
 
 namespace cinnabar::train {
-
-namespace {
-
-int64_t written_ns(const struct stat& info) {
-  return int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
-}
-
-}  // namespace
 
 std::string ModelFiles::add_file(const std::filesystem::path& path, data::ContentHashes& hashes) {
   struct stat info{};
   const bool is_there = ::stat(path.c_str(), &info) == 0;
   std::string hash = hashes.of(path);  // says what is wrong when it is not there
-  if (is_there) files_.push_back({path, hash, info.st_dev, info.st_ino, written_ns(info), info.st_size});
+  if (is_there) files_.push_back({path, hash, info.st_dev, info.st_ino, data::stamp_of(info).written_ns, info.st_size});
   return hash;
 }
 
@@ -46,7 +39,7 @@ void ModelFiles::check() const {
     struct stat now{};
     // Removed or replaced: the mapping goes on to show the file that was opened.
     if (::stat(file.path.c_str(), &now) != 0 || now.st_dev != file.device || now.st_ino != file.inode) continue;
-    const bool is_untouched = now.st_size == file.size && written_ns(now) == file.written_ns;
+    const bool is_untouched = now.st_size == file.size && data::stamp_of(now).written_ns == file.written_ns;
     if (is_untouched || base::sha256_hex_of_file(file.path) == file.hash) continue;
     throw base::Error(base::ErrorCode::Io,
                       file.path.string() +

@@ -26,8 +26,7 @@ inline constexpr const char* kRawEnding = "-raw";
 
 class Saver {
  public:
-  // Makes output_dir. The set and the sink must outlive the saver. Throws Error{Io} when the folder cannot be made or
-  // written.
+  // The set and the sink must outlive the saver. That output_dir can be written is checked before (check_folders).
   Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
         base::EventSink& events);
 

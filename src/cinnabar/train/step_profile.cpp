@@ -12,6 +12,16 @@
 
 namespace cinnabar::train {
 
+// What the thread is in the middle of, and what it has done.
+struct OperatorCalls {
+  struct Open {
+    double begin_s = 0.0;
+    double inner_s = 0.0;  // of calls inside
+  };
+  std::vector<Open> open;
+  std::unordered_map<std::string, ProfileLine> done;
+};
+
 namespace {
 
 constexpr size_t kTold = 12;
@@ -23,18 +33,8 @@ std::vector<ProfileLine> longest_first(std::vector<ProfileLine> lines) {
   return lines;
 }
 
-// What the thread is in the middle of, and what it has done.
-struct Calls {
-  struct Open {
-    double begin_s = 0.0;
-    double inner_s = 0.0;  // of calls inside
-  };
-  std::vector<Open> open;
-  std::unordered_map<std::string, ProfileLine> done;
-};
-
 // The library's callbacks take no argument of ours.
-thread_local Calls* listening = nullptr;
+thread_local OperatorCalls* listening = nullptr;
 
 std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction&) {
   if (listening != nullptr) listening->open.push_back({now_s()});
@@ -43,7 +43,7 @@ std::unique_ptr<at::ObserverContext> on_begin(const at::RecordFunction&) {
 
 void on_end(const at::RecordFunction& call, at::ObserverContext*) {
   if (listening == nullptr || listening->open.empty()) return;
-  const Calls::Open open = listening->open.back();
+  const OperatorCalls::Open open = listening->open.back();
   listening->open.pop_back();
   const double seconds = now_s() - open.begin_s;
   if (!listening->open.empty()) listening->open.back().inner_s += seconds;
@@ -55,7 +55,7 @@ void on_end(const at::RecordFunction& call, at::ObserverContext*) {
 }  // namespace
 
 struct StepProfile::Listener {
-  Calls calls;
+  OperatorCalls calls;
   at::CallbackHandle handle;
 
   Listener()

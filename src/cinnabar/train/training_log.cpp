@@ -1,29 +1,16 @@
 #include "cinnabar/train/training_log.h"
 
-#include <ctime>
 #include <numeric>
 
+#include "cinnabar/base/local_time.h"
 #include "cinnabar/train/memory_report.h"
 
 namespace cinnabar::train {
 
-namespace {
-
-std::string local_time_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  localtime_r(&now, &parts);
-  char text[32] = {};
-  std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &parts);
-  return text;
-}
-
-}  // namespace
-
 TrainingLog::TrainingLog(const schema::Values& values, const LogPlan& plan, base::EventSink& events)
     : plan_(plan), events_(events) {
   if (const auto folder = values.maybe_text("logging_dir")) {
-    const std::string name = values.maybe_text("log_prefix").value_or("") + local_time_text();
+    const std::string name = values.maybe_text("log_prefix").value_or("") + base::local_time("%Y%m%d%H%M%S");
     board_ = std::make_unique<LossyBoard>(std::filesystem::path(*folder) / name / "network_train", events);
   }
 }

@@ -21,7 +21,7 @@ using namespace sd;  // NOLINT: what the families share
 
 const std::string kTextPrefix = "cond_stage_model.model.";
 const std::string kResblocks = "transformer.resblocks.";
-constexpr int64_t kSd2HeadWidth = 64;
+constexpr int64_t kHeadWidth = 64;
 constexpr int64_t kUsedLayers = 23;  // of 24
 
 ModelInfo sd2_info() {
@@ -34,7 +34,7 @@ ModelInfo sd2_info() {
 }
 
 TextRule text_rule() { return {.prefix = kTextPrefix, .activation = "gelu"}; }
-UNetRule unet_rule() { return {.head_width = kSd2HeadWidth, .has_linear_projection = true}; }
+UNetRule unet_rule() { return {.head_width = kHeadWidth, .has_linear_projection = true}; }
 
 SdText text_of(int64_t end_token) {
   return {.end_token = end_token, .padding = text::Padding::Zero, .file_prefix = kTextPrefix, .is_open_clip = true};
@@ -96,7 +96,7 @@ SdConfig full_config() {
       .width = 1024, .layers = kUsedLayers, .heads = 16, .feed_width = 4096, .activation = nn::Activation::Gelu};
   config.unet.context_width = 1024;
   config.unet.has_linear_projection = true;
-  for (nn::UNetLevel& level : config.unet.levels) level.heads = level.width / kSd2HeadWidth;
+  for (nn::UNetLevel& level : config.unet.levels) level.heads = level.width / kHeadWidth;
   config.unet.middle_heads = config.unet.levels.back().heads;
   return config;
 }
@@ -105,7 +105,7 @@ SdConfig tiny_config() {
   SdConfig config = sd::tiny_config();
   config.text.activation = nn::Activation::Gelu;
   config.unet.has_linear_projection = true;
-  for (nn::UNetLevel& level : config.unet.levels) level.heads = std::max<int64_t>(1, level.width / kSd2HeadWidth);
+  for (nn::UNetLevel& level : config.unet.levels) level.heads = std::max<int64_t>(1, level.width / kHeadWidth);
   config.unet.middle_heads = config.unet.levels.back().heads;
   return config;
 }

@@ -15,7 +15,6 @@ namespace cinnabar::models::sdxl {
 
 namespace {
 
-constexpr int64_t kHeadWidth = 64;
 // A linear layer's weight, as folders and some single files have the projection of pooled states.
 const std::string kLinearProjection = "text_projection.weight";
 const std::string kProjection = "text_projection";

@@ -4,7 +4,6 @@ namespace cinnabar::models::sdxl {
 
 namespace {
 
-constexpr int64_t kUNetHeadWidth = 64;
 constexpr int64_t kSizeVector = 6 * 256;
 
 void complete(SdxlConfig& config) {
@@ -12,7 +11,7 @@ void complete(SdxlConfig& config) {
   config.unet.context_width = config.text1.width + config.text2.width;
   config.unet.vector_width = config.pooled_width + kSizeVector;
   config.unet.has_linear_projection = true;
-  for (nn::UNetLevel& level : config.unet.levels) level.heads = std::max<int64_t>(1, level.width / kUNetHeadWidth);
+  for (nn::UNetLevel& level : config.unet.levels) level.heads = std::max<int64_t>(1, level.width / kHeadWidth);
   config.unet.middle_heads = config.unet.levels.back().heads;
 }
 

@@ -7,6 +7,9 @@
 
 namespace cinnabar::models::sdxl {
 
+// Channels of one head of the U-Net.
+inline constexpr int64_t kHeadWidth = 64;
+
 struct SdxlConfig {
   nn::UNetConfig unet;
   nn::AutoencoderConfig vae;
