@@ -66,6 +66,39 @@ TEST_CASE("pictures_that_vanish_end_the_run_with_what_was_trained_saved") {
   check_equals_unbroken(folder, 6, kPlain);
 }
 
+TEST_CASE("an_output_folder_that_vanishes_is_waited_for_and_then_made_anew") {
+  for (const bool comes_back : {true, false}) {
+    const Words options =
+        plus(kPlain, {"--save_every_n_steps", "2", "--save_state", "--disk_wait_minutes", comes_back ? "10" : "0.02"});
+    const EngineFolder folder;
+    const fs::path out = folder.path() / "out";
+    const fs::path away = folder.path() / "away";
+    std::atomic<bool> is_waiting{false};
+    const EngineRun run =
+        run_engine_beside(folder.words(6, options), [&](const nlohmann::json& event, std::atomic<bool>& stop) {
+          if (is_progress(event, "train", 3)) fs::rename(out, away);
+          if (event.value("type", "") != "warning") return;
+          if (event.at("text").get<std::string>().find("is gone: moved, removed") == std::string::npos) return;
+          is_waiting = true;
+          if (comes_back) fs::rename(away, out);
+          if (comes_back) stop = true;  // or the next attempt is a minute away
+        });
+    INFO(message_of(run));
+    CHECK(is_waiting);
+    if (comes_back) {
+      REQUIRE(run.error);
+      CHECK(run.error->code() == base::ErrorCode::Cancelled);
+      CHECK(message_of(run_engine(folder.words(6, plus(options, {"--resume", "auto"})))) == "");
+      check_equals_unbroken(folder, 6, options);
+    } else {
+      CHECK(message_of(run) == "");
+      CHECK(fs::exists(away / "run-step00000002.safetensors"));
+      CHECK_NOTHROW(base::verify_folder(out / "run-state"));
+      check_equals_unbroken(folder, 6, options);
+    }
+  }
+}
+
 TEST_CASE("a_run_that_fails_before_its_first_step_saves_nothing_and_says_so") {
   const EngineFolder folder;
   const EngineRun run =

@@ -13,7 +13,7 @@ using train::SaveQueue;
 namespace {
 
 // most_wait_s is disk_wait_minutes in seconds.
-constexpr train::SaveQueueOptions kQuickSaves{.retry_s = 0.01, .most_wait_s = 10.0};
+const train::SaveQueueOptions kQuickSaves{.retry_s = 0.01, .most_wait_s = 10.0};
 
 base::Error full() { return {base::ErrorCode::OutOfSpace, "cannot write out/a: No space left on device"}; }
 
@@ -107,4 +107,31 @@ TEST_CASE("faults that are not the disk's are not tried again") {
   queue.submit("save", [&] { ++attempts; });
   queue.finish();
   CHECK(attempts == 2);
+}
+
+TEST_CASE("the last resort comes after the wait, once, and the save is tried again when it helped") {
+  base::RecordedEvents events;
+  const std::atomic<bool> stop{false};
+  for (const bool is_help : {true, false}) {
+    int attempts = 0;
+    int attempts_before = 0;
+    int resorts = 0;
+    SaveQueue queue(events, stop, {.retry_s = 0.01, .most_wait_s = 0.03, .last_resort = [&] {
+                                     ++resorts;
+                                     attempts_before = attempts;
+                                     return is_help;
+                                   }});
+    queue.submit("save", [&] {
+      ++attempts;
+      if (resorts == 0 || !is_help) throw full();
+    });
+    if (is_help) {
+      queue.finish();
+    } else {
+      CHECK_THROWS_AS(queue.finish(), base::Error);
+    }
+    CHECK(resorts == 1);
+    CHECK(attempts_before >= 2);
+    CHECK(attempts == attempts_before + (is_help ? 1 : 0));
+  }
 }

@@ -39,6 +39,18 @@ TEST_CASE("phases follow each other, and a step's numbers are means") {
   CHECK(profile.text().size() >= 2);
 }
 
+TEST_CASE("memory that a step takes from the system is counted") {
+  constexpr int64_t kBytes = int64_t{64} << 20;
+  StepProfile profile;
+  const at::Tensor kept = at::ones({kBytes}, at::kByte);
+  profile.step_done();
+  const double taken = profile.pages();
+  CHECK(taken >= static_cast<double>(kBytes) / (2 << 20) / 2);  // huge pages at most
+  profile.step_done();
+  CHECK(profile.pages() < taken);
+  CHECK(profile.json().find("\"pages_taken\": ") != std::string::npos);
+}
+
 TEST_CASE("the first step is not measured, and nothing without the option") {
   ProfiledSteps profiled(1, "");
   CHECK(profiled.step_done().empty());

@@ -131,7 +131,8 @@ bool Previews::is_missing(const PreviewPoint& point) const {
 
 bool Previews::write(const std::filesystem::path& path, const Generated& made, base::EventSink& events) {
   try {
-    if (!base::make_folders(folder_)) {
+    // Of output_dir nothing is made: when it is gone, its disk may come back.
+    if (base::file_calls().make_folder(folder_, 0777) != 0 && errno != EEXIST) {
       throw base::Error(base::ErrorCode::Io, "cannot make " + folder_.string() + ": " + std::strerror(errno));
     }
     data::save_png(path, made.picture, {{"parameters", parameters_text(made.request, facts_)}});

@@ -1,6 +1,7 @@
 #include "cinnabar/tensor/host_memory.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 namespace cinnabar::tensor {
 
@@ -9,6 +10,12 @@ void keep_freed_memory() {
   ::mallopt(M_MMAP_MAX, 0);         // large blocks come from the heap, too
   ::mallopt(M_TRIM_THRESHOLD, -1);  // whose end is not given back (mallopt(3))
 #endif
+}
+
+int64_t pages_taken() {
+  rusage use{};
+  ::getrusage(RUSAGE_SELF, &use);
+  return use.ru_minflt;
 }
 
 }  // namespace cinnabar::tensor

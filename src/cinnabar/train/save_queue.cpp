@@ -81,6 +81,7 @@ void SaveQueue::work() {
 
 void SaveQueue::write_with_retries() {
   const Clock::time_point begin = Clock::now();
+  bool has_resorted = !options_.last_resort;
   while (true) {
     try {
       write_();
@@ -88,12 +89,14 @@ void SaveQueue::write_with_retries() {
     } catch (const base::Error& error) {
       const bool is_disk = error.code() == base::ErrorCode::OutOfSpace || error.code() == base::ErrorCode::Io;
       const double waited_s = std::chrono::duration<double>(Clock::now() - begin).count();
+      const bool is_over = stop_.load() || waited_s >= options_.most_wait_s;
+      if (is_disk && is_over && !std::exchange(has_resorted, true) && options_.last_resort()) continue;
       if (is_disk && stop_.load()) {
         throw base::Error(base::ErrorCode::Cancelled, "stopped while waiting for the disk: " + what_ +
                                                           " could not be written (" + error.message() +
                                                           "); everything saved before is kept");
       }
-      if (!is_disk || waited_s >= options_.most_wait_s) throw;
+      if (!is_disk || is_over) throw;
       const auto minutes = static_cast<int64_t>((options_.most_wait_s - waited_s) / 60.0 + 0.5);
       events_.warning(what_ + " cannot be written: " + error.message() +
                       ". The training pauses and tries again every " +

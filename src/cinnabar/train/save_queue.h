@@ -16,6 +16,8 @@ namespace cinnabar::train {
 struct SaveQueueOptions {
   double retry_s = 60.0;             // between attempts while the disk cannot be written
   double most_wait_s = 15.0 * 60.0;  // disk_wait_minutes
+  // Called once when there is no more waiting: true when it changed something, and writing is tried once more.
+  std::function<bool()> last_resort;
 };
 
 class SaveQueue {

@@ -31,6 +31,11 @@ std::optional<at::ScalarType> precision_of(const schema::Values& values) {
   return std::nullopt;
 }
 
+bool is_gone(const std::filesystem::path& folder) {
+  std::error_code error;
+  return std::filesystem::status(folder, error).type() == std::filesystem::file_type::not_found;
+}
+
 }  // namespace
 
 Saver::Saver(adapters::AdapterSet& set, adapters::TrainingFacts facts, const schema::Values& values,
@@ -63,12 +68,22 @@ std::function<void()> Saver::prepare(const std::string& stem, const SavedAt& at)
   return [tensors, path = path_of(stem), metadata = adapters::training_metadata(facts_, values_, point), at,
           events = &events_, is_told = std::make_shared<bool>(false)] {
     base::kill_point("network.before");
-    // The folder may have vanished while the disk was waited for; when it cannot be made, writing says why.
-    base::make_folders(path.parent_path());
+    if (is_gone(path.parent_path())) {
+      throw base::Error(base::ErrorCode::Io, "output_dir " + path.parent_path().string() +
+                                                 " is gone: moved, removed, or its disk is no longer mounted. Put it "
+                                                 "back, or make it anew (mkdir -p)");
+    }
     adapters::AdapterSet::write_file(path, *tensors, metadata);
     base::kill_point("network.written");
     if (!std::exchange(*is_told, true)) events->saved(path, "adapter", at.step, at.epoch);
   };
+}
+
+bool Saver::make_folder_anew() {
+  if (!is_gone(folder_) || !base::make_folders(folder_)) return false;
+  events_.warning("output_dir " + folder_.string() +
+                  " has not come back and is made anew; what was saved before is not in it");
+  return true;
 }
 
 std::string Saver::nearest(int64_t step) const {

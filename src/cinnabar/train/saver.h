@@ -34,8 +34,11 @@ class Saver {
   // is replaced as a whole.
   std::filesystem::path save(const std::string& stem, const SavedAt& at);
   // The same in two parts: copies everything now, and gives what writes the file. That may be called from another
-  // thread, and again after it has thrown; the event is sent once the file is complete.
+  // thread, and again after it has thrown; the event is sent once the file is complete. A folder that is gone is not
+  // made by it: the disk that it is on may come back.
   std::function<void()> prepare(const std::string& stem, const SavedAt& at);
+  // Makes output_dir when it is gone, and says so; false when it is there, or cannot be made.
+  bool make_folder_anew();
   std::filesystem::path path_of(const std::string& stem) const { return folder_ / (stem + extension_); }
   const std::filesystem::path& folder() const { return folder_; }
   // stem -> step of the files of this run; a resumed run takes over those of the earlier part.

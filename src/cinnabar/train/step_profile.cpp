@@ -9,6 +9,7 @@
 #include <ATen/record_function.h>
 
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/tensor/host_memory.h"
 
 namespace cinnabar::train {
 
@@ -72,8 +73,17 @@ struct StepProfile::Listener {
   Listener& operator=(const Listener&) = delete;
 };
 
-StepProfile::StepProfile() : listener_(std::make_unique<Listener>()) {}
+StepProfile::StepProfile() : listener_(std::make_unique<Listener>()), pages_before_(tensor::pages_taken()) {}
 StepProfile::~StepProfile() = default;
+
+void StepProfile::step_done() {
+  ++steps_;
+  pages_ = tensor::pages_taken() - pages_before_;
+}
+
+double StepProfile::pages() const {
+  return static_cast<double>(pages_) / static_cast<double>(std::max<int64_t>(1, steps_));
+}
 
 void StepProfile::phase(const std::string& name) {
   const double now = now_s();
@@ -105,8 +115,11 @@ std::string StepProfile::json() const {
     }
     return all;
   };
-  const nlohmann::ordered_json profile = {
-      {"cinnabar_profile", 1}, {"steps", steps_}, {"phases", list(phases())}, {"operators", list(operators())}};
+  const nlohmann::ordered_json profile = {{"cinnabar_profile", 1},
+                                          {"steps", steps_},
+                                          {"pages_taken", pages()},
+                                          {"phases", list(phases())},
+                                          {"operators", list(operators())}};
   return profile.dump(1) + "\n";
 }
 
@@ -125,6 +138,9 @@ std::vector<std::string> StepProfile::text() const {
   };
   tell("phase", phases());
   tell("operator", operators());
+  char memory[80];
+  std::snprintf(memory, sizeof memory, "profile, memory: %.0f pages taken from the system a step", pages());
+  told.emplace_back(memory);
   return told;
 }
 

@@ -1,4 +1,5 @@
-// Where the time of a step goes: by phase (loading, forward, backward, ...) and by operator of the library.
+// Where the time of a step goes: by phase (loading, forward, backward, ...) and by operator of the library. And how
+// much memory it takes from the system, which is none once the first steps are done.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +29,15 @@ class StepProfile {
 
   // Ends the phase before and begins this one; "" begins none.
   void phase(const std::string& name);
-  void step_done() { ++steps_; }
+  void step_done();
   int64_t steps() const { return steps_; }
+  // Pages a step took from the system, on average.
+  double pages() const;
 
   // Longest first. Of an operator its own time, without that of the operators which it calls.
   std::vector<ProfileLine> phases() const;
   std::vector<ProfileLine> operators() const;
-  // JSON: steps, phases and operators, in seconds a step.
+  // JSON: steps, pages taken a step, phases and operators in seconds a step.
   std::string json() const;
   // The longest of both, a line each, for people.
   std::vector<std::string> text() const;
@@ -46,6 +49,8 @@ class StepProfile {
   std::string current_;
   double phase_begin_s_ = 0.0;
   int64_t steps_ = 0;
+  int64_t pages_before_ = 0;
+  int64_t pages_ = 0;
 };
 
 // What of a run is measured: the steps after the first, which takes memory from the system and prepares kernels.

@@ -186,8 +186,10 @@ void TrainingRun::make_saver() {
   for (const auto& [name, tensor] : optimizer_->state()) state_bytes += static_cast<int64_t>(tensor.nbytes());
   check_space(saver_->folder(), {network_bytes, values_.flag("save_state") ? state_bytes : 0});
   const double minutes = values_.maybe_number("disk_wait_minutes").value_or(15.0);
-  queue_ = std::make_unique<SaveQueue>(
-      events_, stop_, SaveQueueOptions{.retry_s = std::clamp(minutes * 4.0, 1.0, 60.0), .most_wait_s = minutes * 60.0});
+  queue_ = std::make_unique<SaveQueue>(events_, stop_,
+                                       SaveQueueOptions{.retry_s = std::clamp(minutes * 4.0, 1.0, 60.0),
+                                                        .most_wait_s = minutes * 60.0,
+                                                        .last_resort = [this] { return saver_->make_folder_anew(); }});
 }
 
 void TrainingRun::fill_caches() {
