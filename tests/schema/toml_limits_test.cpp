@@ -30,11 +30,12 @@ TEST_CASE("brackets_in_strings_and_comments_make_up_for_nothing") {
   for (const std::string& before :
        {"# " + closing + "\n", "b = \"" + closing + "\"\n", "b = '" + closing + "'\n",
         "b = \"\"\"\n" + closing + "\n\"\"\"\n", "b = '''\n" + closing + "\n'''\n", "b = \"\\\"" + closing + "\"\n",
-        "b = \"\"\"x\"\"\"\"\n" + closing + "\n", closing + "\n", std::string("c = ['''a'''', '\n']\n")}) {
+        "b = \"\"\"x\"\"\"\"\n" + closing + "\n", closing + "\n"}) {
     CAPTURE(before.substr(0, 12));
     CHECK_THROWS_WITH_AS(check_toml(before + deep, "train.toml"), doctest::Contains("nest deeper than 64"),
                          base::Error);
   }
+  CHECK_THROWS_AS(check_toml("c = ['''a'''', '\n']\n" + deep, "train.toml"), base::Error);
   const std::string opening(3000, '[');
   for (const std::string& fine : {"# " + opening + "\n", "b = \"" + opening + "\"\n", "b = '''\n" + opening + "\n'''\n",
                                   "b = [\"\\\"" + opening + "\"]\n"}) {
@@ -58,7 +59,8 @@ TEST_CASE("headers_begin_with_a_name") {
     CAPTURE(text);
     CHECK_THROWS_WITH_AS(check_toml(text, "train.toml"), doctest::Contains("not valid TOML"), base::Error);
   }
-  for (const std::string text : {"[a]", "[ a ]", "[[ a]]", "[\"a b\"]", "['a']", "[_-9]", "a = [ 1 ]", "a = [[=]]"}) {
+  for (const std::string text :
+       {"[a]", "[ a ]", "[[ a]]", "[\"a b\"]", "['a']", "[_-9]", "a = [ 1 ]", "a = [[\"=\"]]"}) {
     CAPTURE(text);
     CHECK_NOTHROW(check_toml(text, "train.toml"));
   }
@@ -92,6 +94,31 @@ TEST_CASE("characters_outside_ascii_stand_in_texts_and_comments_alone") {
         "\"gr\u00f6\u00dfe\" = 1\n", "a = \"\"\"\n\u00e4\n\"\"\" # \u00e4\n", "[\"\u00e4\".'\u00f6']\n"}) {
     CAPTURE(text);
     CHECK_NOTHROW(check_toml(text, "train.toml"));
+  }
+}
+
+// There the parser reads on over the mark, so that what follows is no text for it.
+TEST_CASE("texts_and_brackets_begin_where_a_value_may") {
+  for (const char* bad : {"a = 5\" x\"", "a = 5008-05-2\" 9x\"", "a = it's", "a\"b\" = 1", "a = \"b\"\"c\"",
+                          "a = [\"b\" \"c\"]", "a = [1] \"b\"", "[a\"b\"]", "[a] \"b\" = 1", "a = 1 'b'"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_WITH_AS(check_toml(bad, "t"), doctest::Contains("a quotation mark in the middle"), base::Error);
+  }
+  for (const char* bad : {"a = 1[2]", "a = 1 {b = 2}", "a = \"b\"[", "a[1] = 2", "a = [1][2]"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_WITH_AS(check_toml(bad, "t"), doctest::Contains("a bracket in the middle"), base::Error);
+  }
+  for (const char* bad : {"a = 1=\"b\"", "a = b=c", "a = [b=c]", "x = 1\na = \"b\" = 2"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_WITH_AS(check_toml(bad, "t"), doctest::Contains("\"=\" inside of a value"), base::Error);
+  }
+  for (const char* fine :
+       {"\xEF\xBB\xBF\"a\" = 1", "\xEF\xBB\xBF[a]\n", "\"a\".'b'.c = \"d\"",
+        "[\"a\".'b']\r\n\"c\" = 1\r\n[[ d . \"e\" ]]\n",
+        "a = [\n  \"b\", # c \"d\n  'e',\n  [1, [\"f\"]],\n  {g = \"h\", \"i\" = [{}, {j.\"k\" = 1}]},\n]\n'l' = 2",
+        "a = \"\"\"b\"c = [\"\"\"\n\"d\" = 1979-05-27 07:32:00.5\ne = +1.5e3\n"}) {
+    CAPTURE(fine);
+    CHECK_NOTHROW(check_toml(fine, "t"));
   }
 }
 

@@ -35,7 +35,10 @@ class Scan {
   void step() {
     const char c = text_[at_];
     if (expects_name_) check_name(c);
-    if (c == '"' || c == '\'') return skip_string(c);
+    if (c == '"' || c == '\'') {
+      begin_token("a quotation mark");
+      return skip_string(c);
+    }
     if (c == '#') {
       at_ = std::min(text_.find('\n', at_), text_.size());
       return;
@@ -43,23 +46,31 @@ class Scan {
     ++at_;
     switch (c) {
       case '\n':
+        has_token_ = false;
         return end_line();
       case '[':
       case '{':
+        begin_token("a bracket");
+        has_token_ = false;
         return open(c == '[');
       case ']':
       case '}':
+        has_token_ = true;
         return close();
       case ',':
         if (++values_ > limits_.values) refuse("more than " + std::to_string(limits_.values) + " values");
+        has_token_ = false;
         return begin_item();
       case '=':
+        if (is_value_) refuse("not valid TOML: \"=\" inside of a value; texts with one stand between \" and \"");
+        has_token_ = false;
         if (++keys_ > limits_.keys) refuse("more than " + std::to_string(limits_.keys) + " keys");
         is_value_ = true;
         part_bytes_ = 0;
         return;
       case '.':
         if (is_value_) return;  // of a number
+        has_token_ = false;
         part_bytes_ = 0;
         ++dots_;
         return check_depth();
@@ -68,9 +79,19 @@ class Scan {
       case '\r':
         return;
       default:
-        if (static_cast<unsigned char>(c) >= 0x80 && !is_byte_order_mark()) refuse_outside_ascii();
+        if (is_byte_order_mark()) return;
+        if (static_cast<unsigned char>(c) >= 0x80) refuse_outside_ascii();
+        has_token_ = true;
         return count_key_bytes(1);
     }
+  }
+
+  // Where a name or a value may begin. In the middle of one the parser reads on, over quotation marks and brackets, and
+  // so over what this scan takes for the inside of a text.
+  void begin_token(const std::string& what) {
+    if (has_token_)
+      refuse("not valid TOML: " + what + " in the middle of a name or value; texts stand between \" and \"");
+    has_token_ = true;
   }
 
   // At the start of the file alone; `at_` is behind the current byte.
@@ -196,6 +217,8 @@ class Scan {
   bool is_header_ = false;
   bool expects_name_ = false;
   bool is_value_ = false;
+  // A name, text, number or closed bracket since the last "=", comma, dot of a key, open bracket or end of a line.
+  bool has_token_ = false;
   std::vector<Level> levels_;
 };
 

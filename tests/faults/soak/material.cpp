@@ -264,17 +264,18 @@ std::map<int64_t, std::string> losses_of(const fs::path& workspace) {
   return losses;
 }
 
-// A run that was told to go on, whether it found something or not.
-bool is_resuming(const fs::path& run) {
-  const json config = json::parse(base::read_file(run / "config.json"), nullptr, /*allow_exceptions=*/false);
-  return config.is_object() && config.at("values").contains("resume");
+// A training that begins from nothing. Of a run that was killed before its configuration was written nothing is known.
+bool is_begun_anew(const fs::path& run) {
+  if (!fs::exists(run / "config.json")) return false;
+  const json config = json::parse(base::read_file(run / "config.json"));
+  return !config.at("values").contains("resume");
 }
 
 std::string broken_claim(const fs::path& workspace, int64_t& lost_steps) {
   int64_t claimed = 0;  // by any run of this training so far
   int64_t reached = 0;  // by the run before
   for (const fs::path& run : runs_of(workspace)) {
-    if (!is_resuming(run)) claimed = 0;  // a training that is begun anew
+    if (is_begun_anew(run)) claimed = 0;
     for (const json& event : events_of(run)) {
       const std::string type = event.value("type", "");
       if (type == "resumed") {
