@@ -46,7 +46,7 @@ std::string reason(const std::string& file) {
 const std::string kEight(8, '\1');
 
 std::string entry(const std::string& name, const std::string& dtype, const std::string& shape,
-                   const std::string& offsets) {
+                  const std::string& offsets) {
   return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + shape + "],\"data_offsets\":[" + offsets + "]}";
 }
 

@@ -29,8 +29,8 @@ std::string difference_of_states(const std::filesystem::path& expected, const st
 // Step -> loss over all runs recorded in WORKSPACE, a later run's number over an earlier one's.
 std::map<int64_t, std::string> losses_of(const std::filesystem::path& workspace);
 
-// "" when no run has claimed a state that one which went on from it did not find. `lost_steps`: most that had to be done
-// again.
+// "" when no run has claimed a state that one which went on from it did not find. `lost_steps`: most that had to be
+// done again.
 std::string broken_claim(const std::filesystem::path& workspace, int64_t& lost_steps);
 
 // What must not be left in the folder of a finished run; "" when nothing is.
