@@ -54,6 +54,16 @@ TEST_CASE("toml_problems_name_the_line") {
   CHECK_THROWS_WITH(ReadToml("seed = = 3"), doctest::Contains("train.toml:1: not valid TOML"));
 }
 
+TEST_CASE("letters_behind_a_broken_line_of_a_long_text_are_kept") {
+  for (const std::string letter : {"x", "\u00e9", "\u0416", "\u05d0", "\u2013", "\u30ab", "\u732b", "\U0001f431"}) {
+    CAPTURE(letter);
+    CHECK(ReadToml("training_comment = \"\"\"a \\\n  " + letter + "b\"\"\"").value("training_comment") ==
+          Value("a " + letter + "b"));
+  }
+  CHECK_THROWS_WITH(ReadToml("training_comment = \"\"\"a\\\u00e9\"\"\""),
+                    doctest::Contains("train.toml:1: not valid TOML"));
+}
+
 TEST_CASE("keys_that_the_gui_leaves_in_its_toml_are_no_problem") {
   CHECK(ReadToml("epoch = 4\nnoise_offset_type = \"Original\"\ntrain_inpainting = false\n").problems.empty());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "cinnabar/base/error.h"
@@ -97,7 +98,7 @@ void SaveQueue::write_with_retries() {
                                                           "); everything saved before is kept");
       }
       if (!is_disk || is_over) throw;
-      const auto minutes = static_cast<int64_t>((options_.most_wait_s - waited_s) / 60.0 + 0.5);
+      const auto minutes = std::lround((options_.most_wait_s - waited_s) / 60.0);
       events_.warning(what_ + " cannot be written: " + error.message() +
                       ". The training pauses and tries again every " +
                       std::to_string(static_cast<int64_t>(options_.retry_s)) + " s, for " + std::to_string(minutes) +
