@@ -28,8 +28,8 @@ void TrainingRun::guarded(int64_t epoch, const std::function<void()>& work) {
 
 std::string TrainingRun::rescue(int64_t epoch) noexcept {
   try {
-    if (is_updating_) return "It happened in the middle of an update, so nothing is saved of it. " + latest_text();
-    if (at_.step == first_step_) return latest_text();
+    if (is_updating_) return "It happened in the middle of an update, so nothing is saved of it. " + settled_text();
+    if (at_.step == first_step_) return settled_text();
     parameters_.zero_gradients();
     std::string saved = save_here(epoch);
     return "What was trained until step " + std::to_string(at_.step) + " is kept: " + saved;

@@ -112,6 +112,15 @@ void TrainingRun::stop_here(int64_t epoch) {
                                                     std::to_string(plan_.max_train_steps) + "; " + saved);
 }
 
+std::string TrainingRun::settled_text() {
+  try {
+    queue_->finish();
+  } catch (const base::Error& error) {
+    return "The save that was under way failed: " + base::first_line(error.what()) + ". " + latest_text();
+  }
+  return latest_text();
+}
+
 std::string TrainingRun::latest_text() const {
   auto states = states_in(saver_->folder(), saves_->final_stem());
   std::erase_if(states, [&](const auto& folder) { return summary_of_state(folder).lineage != lineage_; });

@@ -145,13 +145,13 @@ void TrainingRun::stop_without_memory(const std::string& problem, int64_t epoch)
     if (at_.step > first_step_) saved = save_here(epoch) + ", with what needs less";
   });
   throw LastWord(base::ErrorCode::OutOfMemory,
-                 text + (saved.empty() ? latest_text() : saved) + (failure.empty() ? "" : " (saving now failed, too)"));
+                 text + (saved.empty() ? settled_text() : saved) + (failure.empty() ? "" : " (saving now failed, too)"));
 }
 
 void TrainingRun::stop_diverged(const std::string& what) {
   throw LastWord(base::ErrorCode::Data, "the training has diverged: " + what + "; lower the learning rate" +
                                             (scaler_.is_on() ? ", or use --mixed_precision bf16 or no" : "") + ". " +
-                                            latest_text());
+                                            settled_text());
 }
 
 void TrainingRun::optimizer_step(int64_t epoch, const StepSum& sum) {

@@ -344,7 +344,7 @@ void TrainingRun::run() {
   if (at_.step == 0) preview({.is_start = true});
   if (stop_.load() && !is_finished()) {
     throw base::Error(base::ErrorCode::Cancelled,
-                      "stopped before the first step, so that nothing new was trained. " + latest_text());
+                      "stopped before the first step, so that nothing new was trained. " + settled_text());
   }
   if (resumed_ && !is_done()) complete_save();
   // By steps alone: a resumed run may have other pictures or another accumulation, and so another number of epochs.

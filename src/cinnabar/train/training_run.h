@@ -102,8 +102,9 @@ class TrainingRun {
   // Saves file and state of this step and says so in words.
   std::string save_here(int64_t epoch);
   [[noreturn]] void stop_here(int64_t epoch);
-  // What there is to go on from.
+  // What there is to go on from, in words: as it is now, and once the save that is under way has ended.
   std::string latest_text() const;
+  std::string settled_text();
   bool is_finished() const { return at_.step >= plan_.max_train_steps; }
   // With all that is due at the end of its last epoch, which a run that was killed after its last step lacks.
   bool is_done() const { return is_finished() && at_.is_epoch_over; }
