@@ -144,8 +144,8 @@ void TrainingRun::stop_without_memory(const std::string& problem, int64_t epoch)
   const std::string failure = memory_problem([&] {
     if (at_.step > first_step_) saved = save_here(epoch) + ", with what needs less";
   });
-  throw LastWord(base::ErrorCode::OutOfMemory,
-                 text + (saved.empty() ? settled_text() : saved) + (failure.empty() ? "" : " (saving now failed, too)"));
+  throw LastWord(base::ErrorCode::OutOfMemory, text + (saved.empty() ? settled_text() : saved) +
+                                                   (failure.empty() ? "" : " (saving now failed, too)"));
 }
 
 void TrainingRun::stop_diverged(const std::string& what) {
