@@ -66,6 +66,51 @@ TEST_CASE("leaves_out_a_damaged_shard_and_names_it") {
   CHECK(std::filesystem::exists(folder / "cache/latents-000002.safetensors"));
 }
 
+TEST_CASE("changed_data_is_found_by_its_checksum_and_the_shard_removed") {
+  const TemporaryFolder folder;
+  const auto shard = folder / "cache/latents-000000.safetensors";
+  {
+    TensorCache cache(folder / "cache", "latents");
+    cache.put("a", tensors_of({1.0F, 2.0F}));
+    cache.put("b", tensors_of({3.0F}));
+    cache.flush();
+  }
+  {
+    std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('\x7F');
+  }
+  TensorCache again(folder / "cache", "latents");
+  CHECK_FALSE(again.has("a"));
+  CHECK_FALSE(again.has("b"));
+  REQUIRE(again.problems().size() == 1);
+  CHECK(again.problems().front().find("the checksum of b/moments is not right. It was removed") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(shard));
+}
+
+TEST_CASE("a_large_cache_is_checked_entry_by_entry_when_used") {
+  const TemporaryFolder folder;
+  const std::vector<float> large(size_t{17} << 20, 1.0F);  // 68 MiB: each entry is a shard
+  {
+    TensorCache cache(folder / "cache", "latents");
+    for (const char* key : {"a", "b", "c", "d"}) cache.put(key, tensors_of(large));
+    cache.flush();
+  }
+  const auto shard = folder / "cache/latents-000001.safetensors";
+  {
+    std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('\x7F');
+  }
+  const TensorCache again(folder / "cache", "latents");
+  CHECK(again.problems().empty());
+  CHECK(values_of(again.get("a")) == large);
+  CHECK_THROWS_WITH_AS(again.get("b"), doctest::Contains("the checksum of b/moments is not right; it was removed"),
+                       cinnabar::base::Error);
+  CHECK_FALSE(std::filesystem::exists(shard));
+  CHECK(values_of(again.get("c")) == large);
+}
+
 TEST_CASE("other_kinds_in_the_same_folder_are_not_seen") {
   const TemporaryFolder folder;
   TensorCache latents(folder / "cache", "latents");
@@ -79,6 +124,18 @@ TEST_CASE("without_a_folder_entries_stay_in_memory") {
   cache.put("a", tensors_of({4.0F}));
   cache.flush();
   CHECK(values_of(cache.get("a")) == std::vector<float>{4.0F});
+}
+
+TEST_CASE("an_index_of_hashes_that_cannot_be_read_costs_time_alone") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "a.png") << "one";
+  std::ofstream(folder / "files.txt") << "x";
+  std::filesystem::resize_file(folder / "files.txt", uintmax_t{1} << 40);  // over the limit
+  ContentHashes hashes(folder / "files.txt");
+  const std::string hash = hashes.of(folder / "a.png");
+  CHECK(hash == ContentHashes("").of(folder / "a.png"));
+  hashes.save();
+  CHECK(std::filesystem::file_size(folder / "files.txt") < 1000);
 }
 
 TEST_CASE("content_hash_follows_a_changed_file") {

@@ -118,7 +118,7 @@ TEST_CASE("an_error_of_the_engine_gives_its_words_and_status") {
   const formats::TemporaryFolder folder;
   const Outcome run = run_act("error", folder);
   CHECK(run.outcome.exit_status == 70);
-  CHECK(run.outcome.message == "the device failed Nothing had been saved yet.");
+  CHECK(run.outcome.message == "the device failed. Nothing had been saved yet.");
   CHECK(ordered_json::parse(base::read_file(run.outcome.record / "run.json"))["state"] == "failed");
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("dots_of_keys_and_headers_nest_with_the_brackets_around_them") {
 
 // toml++ 3.3 ends the program there.
 TEST_CASE("headers_begin_with_a_name") {
-  for (const std::string text : {"[ =]", "[.a]", "[[\n", "a = 1\n[\\a]", "[#]"}) {
+  for (const std::string text : {"[ =]", "[.a]", "[[\n", "[[[a]]]", "a = 1\n[\\a]", "[#]"}) {
     CAPTURE(text);
     CHECK_THROWS_WITH_AS(check_toml(text, "train.toml"), doctest::Contains("not valid TOML"), base::Error);
   }

@@ -73,18 +73,6 @@ void sync_names(const fs::path& target) {
   if (!sync_folder(parent_of(target))) fail_to_commit("cannot sync the names beside", target, errno);
 }
 
-// Only an older folder of this kind, or an empty one, may be replaced: everything else is somebody's own.
-void check_replaceable(const fs::path& target) {
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(target, error);
-  if (status.type() == fs::file_type::not_found) return;
-  const bool is_folder = status.type() == fs::file_type::directory;
-  if (is_folder && (fs::exists(target / kManifestName, error) || fs::is_empty(target, error))) return;
-  throw Error(ErrorCode::Denied, target.string() + " is already there and was not written by this program (" +
-                                     (is_folder ? std::string("it has no ") + kManifestName : "it is no folder") +
-                                     "): it is left alone; move it away or choose another name");
-}
-
 // Puts `from` in the place of `to` and syncs the names. What was there before is removed only then: until the disk has
 // the new name, the old one may be found again after a loss of power.
 void replace_folder(const fs::path& from, const fs::path& to) {
@@ -121,6 +109,17 @@ void replace_folder(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+void check_replaceable(const fs::path& target) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(target, error);
+  if (status.type() == fs::file_type::not_found) return;
+  const bool is_folder = status.type() == fs::file_type::directory;
+  if (is_folder && (fs::exists(target / kManifestName, error) || fs::is_empty(target, error))) return;
+  throw Error(ErrorCode::Denied, target.string() + " is already there and was not written by this program (" +
+                                     (is_folder ? std::string("it has no ") + kManifestName : "it is no folder") +
+                                     "): it is left alone; move it away or choose another name");
+}
 
 FolderWriter::FolderWriter(fs::path target) : target_(std::move(target)), temporary_(temporary_for(target_)) {
   check_replaceable(target_);

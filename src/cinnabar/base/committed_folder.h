@@ -12,6 +12,10 @@ namespace cinnabar::base {
 
 inline constexpr const char* kManifestName = "manifest.json";
 
+// A FolderWriter replaces an older folder of its kind, or an empty one; everything else is somebody's own. Throws
+// Error{Denied} for that.
+void check_replaceable(const std::filesystem::path& target);
+
 // Files are written into a hidden folder beside the target. commit() reads each of them back for its SHA-256, writes
 // the manifest, syncs, and gives the folder its final name; a folder that has that name is replaced at once. Without
 // commit the destructor removes what was written. Throws Error{OutOfSpace} or Error{Io} with the path; the target is

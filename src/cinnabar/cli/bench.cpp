@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <optional>
 
 #include "cinnabar/base/error.h"
+#include "cinnabar/base/path_kind.h"
 #include "cinnabar/base/utf8.h"
 #include "cinnabar/cli/command.h"
 #include "cinnabar/hardware/detect.h"
@@ -56,9 +58,16 @@ schema::Schema bench_options() {
 class Scratch {
  public:
   Scratch() {
-    std::string name = (fs::temp_directory_path() / "cinnabar-bench-XXXXXX").string();
+    std::error_code error;
+    const fs::path folder = fs::temp_directory_path(error);
+    if (error) {
+      throw base::Error(base::ErrorCode::Io, "there is no folder for temporary files (TMPDIR, else /tmp): " +
+                                                 error.message() + "; set TMPDIR to one");
+    }
+    std::string name = (folder / "cinnabar-bench-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
-      throw base::Error(base::ErrorCode::Io, "cannot make a folder in " + fs::temp_directory_path().string());
+      throw base::write_error("cannot make a folder for temporary files", name, errno,
+                              "; set TMPDIR to another folder");
     path_ = name;
   }
   ~Scratch() {

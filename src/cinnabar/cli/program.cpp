@@ -85,6 +85,16 @@ base::Error unknown_command(const std::string& name) {
                                       (near.empty() ? "." : "; did you mean " + near + "?") + " Commands: " + known};
 }
 
+// Options and paths are kept as JSON and TOML, which have no other bytes; replaced ones would name another file.
+void check_utf8(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (!base::find_invalid_utf8(argument)) continue;
+    throw base::Error(base::ErrorCode::Usage, "the argument \"" + base::shown_text(argument, 200) +
+                                                  "\" is not UTF-8; rename the file or folder, or use a link to it "
+                                                  "with a name in UTF-8");
+  }
+}
+
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty() || is_help(arguments[0])) return print_overview();
   const std::string& name = arguments[0];
@@ -104,6 +114,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 
 int run_program(const std::vector<std::string>& arguments) {
   try {
+    check_utf8(arguments);
     return checked_output(dispatch(arguments));
   } catch (const base::Error& error) {
     return fail(error);

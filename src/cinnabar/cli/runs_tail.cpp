@@ -59,7 +59,9 @@ std::vector<std::string> last_of(std::vector<std::string> lines, int64_t count) 
 
 bool goes_on(const std::filesystem::path& folder) {
   const jobs::RunRecord record = jobs::read_record(folder);
-  return record.state == "running" && jobs::liveness(record.process) != jobs::Liveness::Gone;
+  // Of a record that cannot be read nothing new is to be expected.
+  return record.record_version > 0 && record.state == "running" &&
+         jobs::liveness(record.process) != jobs::Liveness::Gone;
 }
 
 }  // namespace

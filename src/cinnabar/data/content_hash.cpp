@@ -18,14 +18,23 @@ namespace cinnabar::data {
 namespace {
 
 constexpr std::string_view kHeader = "cinnabar-content-hashes-2";
+constexpr size_t kMostBytes = size_t{256} << 20;  // about a million files
 
 }  // namespace
 
 // Format: the header line, then "HASH SIZE WRITTEN_NS CHANGED_NS PATH" a line. A path with a line break is not
 // remembered.
 ContentHashes::ContentHashes(std::filesystem::path index) : index_(std::move(index)) {
-  if (index_.empty() || !std::filesystem::is_regular_file(index_)) return;
-  std::istringstream lines(base::read_file(index_));
+  std::error_code error;
+  if (index_.empty() || !std::filesystem::is_regular_file(index_, error)) return;
+  std::string text;
+  try {
+    text = base::read_file(index_, kMostBytes);
+  } catch (const base::Error& failure) {
+    base::log_warning("The index " + index_.string() + " is not read, so files are hashed again: " + failure.message());
+    return;
+  }
+  std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
   if (line != kHeader) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/path_kind.h"
+#include "cinnabar/formats/checksum.h"
 #include "cinnabar/formats/safetensors_writer.h"
 
 namespace cinnabar::data {
@@ -14,7 +16,32 @@ namespace cinnabar::data {
 namespace {
 
 constexpr uint64_t kShardBytes = uint64_t{64} << 20;
+constexpr uint64_t kCheckedAtOpening = uint64_t{256} << 20;
 constexpr char kSeparator = '/';
+constexpr const char* kFormat = "cinnabar-cache-2";
+
+// Name in the metadata of a shard; the value is the CRC-32 in hexadecimal digits.
+std::string checksum_name(const std::string& tensor) { return "crc32/" + tensor; }
+
+std::string checksum_text(const formats::TensorView& view) {
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", formats::crc32_of(view.bytes));
+  return text;
+}
+
+// Throws Error{Format}.
+void check_tensor(const formats::Checkpoint& shard, const std::string& name, const formats::TensorView& view) {
+  const auto found = shard.metadata().find(checksum_name(name));
+  if (found != shard.metadata().end() && found->second == checksum_text(view)) return;
+  throw base::Error(base::ErrorCode::Format, shard.path().string() + ": the checksum of " + name + " is not right");
+}
+
+// What is in it can be computed again, and would be warned of at each start. A link or another thing stays.
+bool remove_damaged(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() == std::filesystem::file_type::regular &&
+         base::file_calls().unlink(path) == 0;
+}
 
 }  // namespace
 
@@ -37,26 +64,41 @@ TensorCache::TensorCache(std::filesystem::path folder, std::string kind)
     if (name.starts_with(kind_ + "-") && name.ends_with(".safetensors")) found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
-  for (const auto& path : found) open_shard(path);
+  uint64_t bytes = 0;
+  for (const auto& path : found) {
+    std::error_code error;
+    if (const auto size = std::filesystem::file_size(path, error); !error) bytes += size;
+  }
+  for (const auto& path : found) open_shard(path, bytes <= kCheckedAtOpening);
 }
 
 TensorCache::~TensorCache() = default;
 
-void TensorCache::open_shard(const std::filesystem::path& path) {
+void TensorCache::open_shard(const std::filesystem::path& path, bool is_checked) {
   const std::string digits = path.stem().string().substr(kind_.size() + 1);
   const bool is_number =
       !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string::npos;
   if (is_number) next_shard_ = std::max(next_shard_, static_cast<uint64_t>(std::stoull(digits)) + 1);
   try {
     auto shard = formats::Checkpoint::open(path);
+    const auto format = shard->metadata().find("format");
+    if (format == shard->metadata().end() || format->second != kFormat)
+      throw base::Error(base::ErrorCode::Format, "it was written by another version, or is no cache");
+    if (is_checked) {
+      for (const auto& [name, view] : shard->tensors()) check_tensor(*shard, name, view);
+    }
     for (const auto& [name, view] : shard->tensors()) {
       const size_t cut = name.find(kSeparator);
       if (cut == std::string::npos) continue;
-      entries_[name.substr(0, cut)][name.substr(cut + 1)] = view;
+      const std::string key = name.substr(0, cut);
+      entries_[key][name.substr(cut + 1)] = view;
+      if (!is_checked) unchecked_[key] = shard.get();
     }
     shards_.push_back(std::move(shard));
   } catch (const base::Error& error) {
-    problems_.push_back(path.string() + " is left out of the cache and will be made again: " + error.what());
+    const bool is_removed = error.code() == base::ErrorCode::Format && remove_damaged(path);
+    problems_.push_back(path.string() + " is left out of the cache and will be made again: " + error.what() +
+                        (is_removed ? ". It was removed" : ""));
   }
 }
 
@@ -69,7 +111,23 @@ CachedTensors TensorCache::get(const std::string& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   CINNABAR_ASSERT(found != entries_.end());
+  check_entry(key, found->second);
   return found->second;
+}
+
+void TensorCache::check_entry(const std::string& key, const CachedTensors& tensors) const {
+  const auto found = unchecked_.find(key);
+  if (found == unchecked_.end()) return;
+  const formats::Checkpoint& shard = *found->second;
+  try {
+    for (const auto& [name, view] : tensors) check_tensor(shard, key + kSeparator + name, view);
+  } catch (const base::Error& error) {
+    throw base::Error(base::ErrorCode::Data,
+                      std::string("a cache file is damaged: ") + error.what() +
+                          (remove_damaged(shard.path()) ? "; it was removed, and the next start makes it again"
+                                                        : "; remove it, and the next start makes it again"));
+  }
+  unchecked_.erase(found);
 }
 
 void TensorCache::put(const std::string& key, const CachedTensors& tensors) {
@@ -95,19 +153,23 @@ void TensorCache::flush() {
 void TensorCache::write_pending() {
   if (pending_.empty()) return;
   std::vector<formats::NamedTensor> tensors;
+  std::map<std::string, std::string> metadata{{"format", kFormat}};
   for (const std::string& key : pending_) {
-    for (const auto& [name, view] : entries_.at(key)) tensors.push_back({key + kSeparator + name, view});
+    for (const auto& [name, view] : entries_.at(key)) {
+      tensors.push_back({key + kSeparator + name, view});
+      metadata[checksum_name(tensors.back().name)] = checksum_text(view);
+    }
   }
   std::string number = std::to_string(next_shard_++);
   number.insert(0, 6 - std::min<size_t>(6, number.size()), '0');
   const std::filesystem::path path = folder_ / (kind_ + "-" + number + ".safetensors");
   base::kill_point("cache.before");
-  formats::write_safetensors(path, std::move(tensors), {{"format", "cinnabar-cache-1"}});
+  formats::write_safetensors(path, std::move(tensors), metadata);
   base::kill_point("cache.written");
   pending_.clear();
   pending_bytes_ = 0;
   const size_t shards_before = shards_.size();
-  open_shard(path);
+  open_shard(path, true);
   if (shards_.size() > shards_before) owned_.clear();  // the shard's pages serve the entries from here on
 }
 

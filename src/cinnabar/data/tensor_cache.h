@@ -20,8 +20,10 @@ using CachedTensors = std::map<std::string, formats::TensorView>;
 
 // Keys are hashes of everything that the value depends on, so an entry is never stale; a changed picture, model or
 // setting simply has another key. On disk an entry is in one shard "KIND-NNNNNN.safetensors", complete or absent
-// (AtomicFile); shards are only added, so that a run that stops early keeps what it had. A shard that cannot be read is
-// left out and named in `problems`. Safe for several threads.
+// (AtomicFile); shards are only added, so that a run that stops early keeps what it had. Each tensor has a checksum. It
+// is looked at when the cache is opened, or, in a cache of more than 256 MiB, when the entry is first used, so that
+// opening a large one does not read it. A damaged shard is removed, left out and named in `problems`. Safe for several
+// threads.
 class TensorCache {
  public:
   // An empty folder name keeps everything in memory. A missing folder is made. Throws Error{Io} when it cannot be.
@@ -32,7 +34,8 @@ class TensorCache {
 
   bool has(const std::string& key) const;
   // The views live as long as the cache, but those of an entry put since the last shard only until that is written
-  // (caches are filled first and read later). Throws Error{Internal} for an unknown key.
+  // (caches are filled first and read later). Throws Error{Internal} for an unknown key, and Error{Data} when the entry
+  // turns out to be damaged; its shard is removed then, so that the next start makes it anew.
   CachedTensors get(const std::string& key) const;
   // Copies the tensors. Writes a shard whenever about 64 MiB are waiting.
   void put(const std::string& key, const CachedTensors& tensors);
@@ -44,7 +47,8 @@ class TensorCache {
 
  private:
   struct Owned;
-  void open_shard(const std::filesystem::path& path);
+  void open_shard(const std::filesystem::path& path, bool is_checked);
+  void check_entry(const std::string& key, const CachedTensors& tensors) const;
   void write_pending();
 
   std::filesystem::path folder_;
@@ -52,6 +56,7 @@ class TensorCache {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, CachedTensors> entries_;
   std::vector<std::unique_ptr<formats::Checkpoint>> shards_;
+  mutable std::unordered_map<std::string, const formats::Checkpoint*> unchecked_;  // key -> shard
   std::vector<std::unique_ptr<Owned>> owned_;  // of entries that are in memory only, or not yet in a shard
   std::vector<std::string> pending_;
   uint64_t pending_bytes_ = 0;

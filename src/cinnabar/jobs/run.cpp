@@ -35,6 +35,8 @@ constexpr size_t kShownLogLines = 12;
 constexpr int kNotLoaded = 127;
 // After the engine is gone, for the store of runs and the hashes of the last files.
 constexpr std::chrono::seconds kRecorderPatience(2);
+// From the first signal to the end of an engine that has nothing to save.
+constexpr std::chrono::seconds kStopPatience(30);
 
 // Takes signals out of their handlers and into a descriptor, for as long as it lives.
 class SignalQueue {
@@ -121,8 +123,16 @@ class Run {
         for (const std::string& line : output_lines.take()) on_output(line);
       }
       if (waits[2].revents != 0) on_signals(worker, signals.take());
+      if (is_out_of_patience()) worker.send_signal(SIGKILL);
       tell_warnings(recorder_, folder_, handlers_);
     }
+  }
+
+  // A step of a training is waited for, since its end is saved. Of pictures and caches what is whole was saved, and one
+  // step of a very large picture can take an hour.
+  bool is_out_of_patience() const {
+    if (signals_ == 0 || (config_.command != "sample" && config_.command != "cache")) return false;
+    return std::chrono::steady_clock::now() - first_signal_ > kStopPatience;
   }
 
   void on_event(const std::string& line) {
@@ -133,7 +143,7 @@ class Run {
     const std::string type = event["type"].get<std::string>();
     if (type == "saved" && event.contains("path")) saved_.push_back(event.value("path", ""));
     if (type == "error") error_ = event;
-    if (type == "progress") last_step_ = event.value("step", int64_t{0});
+    if (type == "progress" && event.value("phase", "") == "train") last_step_ = event.value("step", int64_t{0});
     if (handlers_.event) handlers_.event(event);
     if (!is_kept && !std::exchange(is_loss_told_, true)) {
       const ordered_json warning = {
@@ -156,7 +166,7 @@ class Run {
 
   void on_signals(base::Process& worker, int count) {
     for (int i = 0; i < count; ++i) {
-      ++signals_;
+      if (++signals_ == 1) first_signal_ = std::chrono::steady_clock::now();
       worker.send_signal(signals_ <= 2 ? SIGTERM : SIGKILL);
       if (handlers_.interrupted && signals_ <= 2) handlers_.interrupted(signals_);
     }
@@ -175,7 +185,10 @@ class Run {
     // A device that fails ends a crash of a library as it ends an error of ours.
     const bool is_crash = status.signal && signals_ == 0 && *status.signal != SIGKILL;
     if (is_crash && !known_.explanation().empty()) result.exit_status = base::exit_status(base::ErrorCode::Device);
-    if (!result.message.empty() && is_worth_saving_text()) result.message += " " + saved_text();
+    if (!result.message.empty() && is_worth_saving_text()) {
+      const bool is_closed = std::string_view(".!?\n").find(result.message.back()) != std::string_view::npos;
+      result.message += (is_closed ? " " : ". ") + saved_text();
+    }
     return result;
   }
 
@@ -240,6 +253,7 @@ class Run {
   KnownFailures known_;
   int64_t last_step_ = 0;
   int signals_ = 0;
+  std::chrono::steady_clock::time_point first_signal_;
   bool is_loss_told_ = false;
 };
 

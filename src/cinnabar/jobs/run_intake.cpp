@@ -23,6 +23,8 @@ namespace {
 constexpr size_t kBatchBytes = size_t{1} << 20;
 // A run on a machine that cannot be seen from here counts as crashed after so much silence.
 constexpr double kSilence_s = 6 * 3600.0;
+// The record is made right after its folder; one that is missing or cannot be read for longer is damaged.
+constexpr double kRecordMade_s = 60.0;
 
 // Up to kBatchBytes from `from` on, cut after the last line that is complete. A line without end is still being
 // written, or was torn.
@@ -138,7 +140,8 @@ SettledState settled_state(Database& database, int64_t run, const fs::path& fold
   const RunRecord record = read_record(folder);
   if (record.state != "running") return {record.state};
   if (there == Liveness::Alive) return {"running"};
-  if (there == Liveness::Unknown && silent_s(folder) < kSilence_s) return {"running", false};
+  const double patience_s = record.record_version == 0 ? kRecordMade_s : kSilence_s;
+  if (there == Liveness::Unknown && silent_s(folder) < patience_s) return {"running", false};
   // The last word may be in the events although it could not be written into run.json any more (disk full).
   Statement last(database,
                  "SELECT type FROM events WHERE run = ?1 AND type IN ('result', 'error') ORDER BY place DESC");

@@ -168,6 +168,7 @@ class Scan {
     if (!levels_.empty()) return;  // a list goes on
     if (is_header_) header_dots_ = dots_ + 1;
     is_header_ = false;
+    header_brackets_ = 0;
     begin_item();
   }
 
@@ -180,6 +181,7 @@ class Scan {
   void open(bool is_list) {
     const bool begins_header = is_list && levels_.empty() && !is_value_;
     if (begins_header) {
+      if (++header_brackets_ > 2) refuse("not valid TOML: expected the name of a table behind \"[\"");
       is_header_ = true;
       expects_name_ = true;
       header_dots_ = 0;
@@ -214,6 +216,7 @@ class Scan {
   size_t dots_ = 0;        // in the key that is being read, or whose value is
   size_t header_dots_ = 0;
   size_t outer_dots_ = 0;  // of the keys in front of open brackets
+  size_t header_brackets_ = 0;
   bool is_header_ = false;
   bool expects_name_ = false;
   bool is_value_ = false;

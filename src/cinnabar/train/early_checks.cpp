@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <regex>
 #include <string>
 
 #include <ATen/ATen.h>
 
 #include "cinnabar/adapters/thumbnail.h"
 #include "cinnabar/base/atomic_file.h"
+#include "cinnabar/base/committed_folder.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/file_calls.h"
 #include "cinnabar/base/path_kind.h"
@@ -30,12 +32,33 @@ void check_writable(const std::string& option, const std::filesystem::path& fold
   base::file_calls().unlink(probe);
 }
 
+// What stands under names that this run may give to files and states, and is not of the kind that it replaces.
+void check_names(const schema::Values& values) {
+  const std::string stem = values.maybe_text("output_name").value_or("last");
+  const std::string extension = "." + values.maybe_text("save_model_as").value_or("safetensors");
+  const bool has_state = values.flag("save_state") || values.flag("save_state_on_train_end");
+  static const std::regex kSaved("(-[0-9]{6,}|-step[0-9]{8,})?(-raw)?(-state|\\.[a-z]+)");
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(values.text("output_dir"), error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(stem)) continue;
+    const std::string rest = name.substr(stem.size());
+    if (!std::regex_match(rest, kSaved)) continue;
+    if (has_state && rest.ends_with("-state")) base::check_replaceable(it->path());
+    if (!rest.ends_with(extension)) continue;
+    if (const std::string why = base::why_not_replaced(it->path()); !why.empty())
+      throw base::Error(base::ErrorCode::Denied, it->path().string() + " would be saved over: " + why);
+  }
+}
+
 }  // namespace
 
 void check_folders(const schema::Values& values) {
   for (const char* option : {"output_dir", "logging_dir"}) {
     if (const auto folder = values.maybe_text(option)) check_writable(option, *folder);
   }
+  check_names(values);
   if (const auto picture = values.maybe_text("metadata_thumbnail")) adapters::thumbnail_url(*picture);
 }
 

@@ -8,8 +8,9 @@
 
 namespace cinnabar::train {
 
-// Makes output_dir and logging_dir and writes a page to each, and reads metadata_thumbnail. Throws Error{Io} or
-// Error{OutOfSpace} that names option and folder, or what the picture is refused with.
+// Makes output_dir and logging_dir and writes a page to each, looks at what stands under the names of saved files and
+// states, and reads metadata_thumbnail. Throws Error{Io} or Error{OutOfSpace} that names option and folder,
+// Error{Denied} for a name that is somebody else's, or what the picture is refused with.
 void check_folders(const schema::Values& values);
 
 // Makes optimizer and schedule once for tiny stand-ins of the groups of `parameters`. Throws Error{Config} for wrong
