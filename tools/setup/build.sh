@@ -39,7 +39,9 @@ build_tree() {
       fail "the build could not be configured" "The whole output is in $root/build/configure.log"
     }
   fi
-  step "build: compiling with $jobs jobs (a first build takes about 15 minutes on two cores)"
+  local hint=''
+  [[ -e $tree/bin/cinnabar ]] || hint=' (a first build takes 5 to 15 minutes on two cores)'
+  step "build: compiling with $jobs jobs$hint"
   cmake --build "$tree" --parallel "$jobs" "${targets[@]}" >&2 ||
     fail "the build failed" "The first message above that says 'error' names the cause. './cinnabar build' goes on from here."
 }

@@ -209,8 +209,8 @@ std::vector<Option> hardware_options() {
        .level = Level::Advanced,
        .label = "Attention in pieces",
        .help =
-           "Takes attention in pieces even where the device has a fused kernel: little memory, more time. Without it "
-           "the best kernel for chip and libtorch is chosen."},
+           "Takes attention in pieces even where a GPU has a fused kernel: little memory, more time. Without it the best "
+           "kernel for chip and libtorch is chosen. No effect on the CPU."},
   };
 }
 

@@ -157,6 +157,7 @@ std::unique_ptr<TextStates> cached_text(const CacheRequest& request, bool is_tra
   if (!reads_npz && request.values.flag("cache_text_encoder_outputs_to_disk"))
     options.folder = data::cache_folder(request.values, request.datasets);
   auto text = std::make_unique<TextStates>(*request.base.model, options);
+  for (const std::string& problem : text->problems()) request.events.warning(problem);
   if (is_trained) return text;
   request.events.phase("Caching text");
   const std::vector<FixedCaption> fixed = fixed_captions(request.datasets);

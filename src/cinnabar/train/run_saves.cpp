@@ -124,7 +124,7 @@ std::string TrainingRun::settled_text() {
 std::string TrainingRun::latest_text() const {
   auto states = states_in(saver_->folder(), saves_->final_stem());
   std::erase_if(states, [&](const auto& folder) { return summary_of_state(folder).lineage != lineage_; });
-  const std::string file = saver_->nearest(at_.step);
+  const std::string file = saver_->nearest(at_.step).name;
   std::string text = file.empty() ? "No file of this run was saved yet" : "The latest saved file is " + file;
   if (states.empty() && resumed_)
     return text + "; the state that it went on from is " + resumed_->folder.string() + ".";

@@ -86,10 +86,10 @@ bool Saver::make_folder_anew() {
   return true;
 }
 
-std::string Saver::nearest(int64_t step) const {
+SavedFile Saver::nearest(int64_t step) const {
   const auto distance = [&](const auto& item) { return std::abs(item.second - step); };
   const auto found = std::ranges::min_element(saved_, {}, distance);
-  return found == saved_.end() ? "" : found->first + extension_;
+  return found == saved_.end() ? SavedFile{} : SavedFile{found->first + extension_, found->second};
 }
 
 std::function<void()> Saver::prepare_removal(const std::string& stem) {

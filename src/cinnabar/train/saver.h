@@ -21,6 +21,11 @@ struct SavedAt {
   bool is_averaged = false;  // the weights are the moving average's
 };
 
+struct SavedFile {
+  std::string name;
+  int64_t step = 0;
+};
+
 // Behind the stem of files with the last step's weights, where the plain name is the average's (ema_save_raw).
 inline constexpr const char* kRawEnding = "-raw";
 
@@ -46,8 +51,8 @@ class Saver {
   // Forgets an older file of this run that the options no longer keep, and gives what removes it and the one with
   // kRawEnding. That may be called from another thread; a missing file is no error.
   std::function<void()> prepare_removal(const std::string& stem);
-  // Name of the saved file whose step is nearest to `step`, or "" before the first one.
-  std::string nearest(int64_t step) const;
+  // The saved file whose step is nearest to `step`; no name before the first one.
+  SavedFile nearest(int64_t step) const;
 
  private:
   adapters::AdapterSet& set_;

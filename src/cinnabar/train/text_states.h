@@ -30,6 +30,8 @@ class TextStates {
   models::Conditioning of(const std::vector<std::string>& captions);
   // States of one caption that come from elsewhere, without the batch dimension; not for a folder on disk.
   void put(const std::string& caption, const models::Conditioning& states);
+  // Files of the cache that were left out.
+  const std::vector<std::string>& problems() const { return store_.problems(); }
 
  private:
   std::string key(const std::string& caption) const;

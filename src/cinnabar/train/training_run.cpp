@@ -68,12 +68,13 @@ MemoryUse memory_use(const LoadedModel& base, const optim::FlatParameters& param
 void add_validation(const Validation& validation, const Saver& saver, std::map<std::string, base::EventValue>& result) {
   if (validation.losses().empty()) return;
   const Verdict verdict = validation.verdict();
-  const std::string nearest = saver.nearest(verdict.best_step);
+  const SavedFile nearest = saver.nearest(verdict.best_step);
   result["validation_loss"] = validation.losses().back().loss;
   result["validation_best_loss"] = verdict.best_loss;
   result["validation_best_step"] = verdict.best_step;
-  result["validation_best_file"] = nearest;
-  result["validation"] = to_text(verdict, nearest);
+  result["validation_nearest_file"] = nearest.name;
+  result["validation_nearest_file_step"] = nearest.step;
+  result["validation"] = to_text(verdict, nearest.name, nearest.step);
 }
 
 }  // namespace
@@ -253,9 +254,10 @@ void TrainingRun::validate(int64_t epoch, bool is_epoch_end) {
   // The end of an epoch at a step that was measured already: known, and told.
   if (!is_new) return;
   const Verdict verdict = validation_->verdict();
+  const SavedFile nearest = saver_->nearest(verdict.best_step);
   events_.log("Validation at step " + std::to_string(at_.step) + ": loss " + std::to_string(*loss) +
               " (training average " + std::to_string(log_->average()) + "), " +
-              to_text(verdict, saver_->nearest(verdict.best_step)) + ".");
+              to_text(verdict, nearest.name, nearest.step) + ".");
 }
 
 void TrainingRun::go_to(int64_t step) {

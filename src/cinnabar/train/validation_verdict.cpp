@@ -9,6 +9,7 @@ namespace cinnabar::train {
 namespace {
 
 constexpr double kTolerance = 0.005;  // of the lowest loss
+constexpr double kFar = 0.25;         // above the lowest loss
 constexpr size_t kFewest = 3;
 
 std::string loss_text(double loss) {
@@ -38,8 +39,9 @@ Verdict verdict_of(const std::vector<ValidationLoss>& losses) {
   const double margin = kTolerance * verdict.best_loss;
   const double newest = usable.back().loss;
   const double before = usable[usable.size() - 2].loss;
-  // Two in succession above the lowest: one alone may be a bump.
-  if (newest > verdict.best_loss + margin && before > verdict.best_loss + margin && newest > before - margin) {
+  // Two in succession above the lowest: one alone may be a bump. Far above it a small fall is no way back.
+  const double nearer = std::min(newest, before);
+  if (nearer > verdict.best_loss + margin && (newest > before - margin || nearer > (1.0 + kFar) * verdict.best_loss)) {
     verdict.trend = Trend::Rising;
     verdict.since_step = verdict.best_step;
     return verdict;
@@ -47,15 +49,16 @@ Verdict verdict_of(const std::vector<ValidationLoss>& losses) {
   // The first measurement from which on all are as good as the newest.
   size_t first = usable.size() - 1;
   while (first > 0 && std::abs(usable[first - 1].loss - newest) <= margin) --first;
-  verdict.since_step = usable[first].step;
-  const bool is_long = usable.size() - first >= kFewest;
-  const bool is_near_best = newest <= verdict.best_loss + margin;
-  verdict.trend = is_near_best && !is_long && newest < before ? Trend::Improving : Trend::Flat;
-  if (verdict.trend == Trend::Improving) verdict.since_step = 0;
+  if (usable.size() - first >= kFewest) {
+    verdict.trend = Trend::Flat;
+    verdict.since_step = usable[first].step;
+  } else {
+    verdict.trend = newest <= verdict.best_loss + margin ? Trend::Improving : Trend::Above;
+  }
   return verdict;
 }
 
-std::string to_text(const Verdict& verdict, const std::string& nearest_file) {
+std::string to_text(const Verdict& verdict, const std::string& nearest_file, int64_t file_step) {
   std::string text;
   switch (verdict.trend) {
     case Trend::TooFew:
@@ -71,13 +74,18 @@ std::string to_text(const Verdict& verdict, const std::string& nearest_file) {
     case Trend::Rising:
       text = "rising since step " + std::to_string(verdict.since_step) + ": likely overfitting";
       break;
+    case Trend::Above:
+      text = "above the best; the next measurements show whether it falls again";
+      break;
     case Trend::NotFinite:
       text = "not a number: the run has gone wrong";
       break;
   }
   if (verdict.best_loss <= 0.0) return text;
   text += ". The best was step " + std::to_string(verdict.best_step) + " (loss " + loss_text(verdict.best_loss) + ")";
-  if (!nearest_file.empty()) text += "; the nearest saved file is " + nearest_file;
+  if (nearest_file.empty()) return text;
+  text += "; the nearest saved file is " + nearest_file;
+  if (file_step != verdict.best_step) text += " of step " + std::to_string(file_step);
   return text;
 }
 

@@ -16,7 +16,8 @@ enum class Trend {
   TooFew,     // less than three measurements
   Improving,  // the lowest loss is a recent one
   Flat,       // no change larger than the tolerance for a while
-  Rising,     // above the lowest loss and not on its way back: likely overfitting
+  Rising,     // above the lowest loss and not on its way back, or far above it: likely overfitting
+  Above,      // above the lowest loss, as a bump or on its way back
   NotFinite,  // the newest loss is no number
 };
 
@@ -32,7 +33,7 @@ struct Verdict {
 Verdict verdict_of(const std::vector<ValidationLoss>& losses);
 
 // "rising since step 400: likely overfitting. The best was step 400 (loss 0.1021); the nearest saved file is
-// a.safetensors". `nearest_file` may be empty.
-std::string to_text(const Verdict& verdict, const std::string& nearest_file);
+// a.safetensors of step 500". `nearest_file` may be empty; its step is told when it is another one than the best.
+std::string to_text(const Verdict& verdict, const std::string& nearest_file, int64_t file_step);
 
 }  // namespace cinnabar::train

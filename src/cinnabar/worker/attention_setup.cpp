@@ -15,6 +15,8 @@
 namespace cinnabar::worker {
 
 std::string set_up_attention(const schema::Values& values, at::Device device) {
+  if (device.is_cpu() && values.flag("mem_eff_attn"))
+    return "Attention: mem_eff_attn has no effect on the CPU, whose attention takes less memory and time.";
   if (values.flag("mem_eff_attn")) {
     nn::set_largest_fused_head(0);
     return "Attention: in pieces, as mem_eff_attn asks.";
