@@ -208,9 +208,9 @@ std::vector<Option> hardware_options() {
        .group = group,
        .level = Level::Advanced,
        .label = "Attention in pieces",
-       .help =
-           "Takes attention in pieces even where a GPU has a fused kernel: little memory, more time. Without it the best "
-           "kernel for chip and libtorch is chosen. No effect on the CPU."},
+       .help = "Takes attention in pieces even where a GPU has a fused kernel: little memory, more time. Without it "
+               "the best "
+               "kernel for chip and libtorch is chosen. No effect on the CPU."},
   };
 }
 
