@@ -49,7 +49,10 @@ class SignalQueue {
     if (!fd_.is_open())
       throw base::Error(base::ErrorCode::Io, std::string("cannot watch signals: ") + std::strerror(errno));
   }
-  ~SignalQueue() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~SignalQueue() {
+    take();  // for a run that has ended meanwhile
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
@@ -95,8 +98,7 @@ class Run {
   Run(const schema::Config& config, const RunFolder& folder, const RunHandlers& handlers, RunRecorder& recorder)
       : config_(config), folder_(folder), handlers_(handlers), recorder_(recorder) {}
 
-  RunOutcome execute(const Engine& engine) {
-    const SignalQueue signals;
+  RunOutcome execute(const Engine& engine, const SignalQueue& signals) {
     EngineProcess worker =
         start_engine(engine, {.arguments = {config_.command, "--config", folder_.config_file().string()}});
     watch(worker.process, signals, worker.events, worker.output);
@@ -312,13 +314,15 @@ RunOutcome run(const schema::Schema& schema, const schema::Config& asked, const 
   const std::string name = given.empty() || given == "last" ? config.command : given;
   const RunFolder folder(workspace, name);
   folder.write_config(schema, config);
+  // Until the record is final: a signal that comes late would leave it unfinished.
+  const SignalQueue signals;
   const RunRecord record = first_record(config, engine, folder, name, parent);
   folder.write_state(record_json(record));
   RunRecorder recorder(std::filesystem::absolute(workspace), folder.path());
   tell_all(advice, folder, handlers);
   RunOutcome outcome;
   try {
-    outcome = Run(config, folder, handlers, recorder).execute(engine);
+    outcome = Run(config, folder, handlers, recorder).execute(engine, signals);
   } catch (const base::Error& error) {
     write_outcome(record, {.exit_status = base::exit_status(error.code()), .message = error.message()}, folder);
     throw;
