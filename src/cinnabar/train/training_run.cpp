@@ -182,6 +182,9 @@ void TrainingRun::make_saver() {
       training_facts({values_, base_, datasets_, plan_, validation_ ? validation_->picture_count() : 0});
   saver_ = std::make_unique<Saver>(*set_, std::move(facts), values_, events_);
   saves_ = std::make_unique<plan::SavePlan>(save_options(values_), plan_.epochs);
+  std::error_code ignored;
+  if (const auto last = saver_->path_of(saves_->final_stem()); !resumed_ && std::filesystem::exists(last, ignored))
+    events_.log(last.string() + " is there already; this training replaces it at its end.");
   const int64_t network_bytes = parameters_.parameter_count() * 4;
   int64_t state_bytes = network_bytes * (ema_ ? 2 : 1);
   for (const auto& [name, tensor] : optimizer_->state()) state_bytes += static_cast<int64_t>(tensor.nbytes());
