@@ -10,14 +10,16 @@ namespace cinnabar::worker {
 
 namespace {
 
-TEST_CASE("the processor takes libtorch's kernel, and attention in pieces when it is asked for") {
+TEST_CASE("attention in pieces is for GPUs, when it is asked for; the processor keeps its own and says so") {
   schema::Values values;
   CHECK(set_up_attention(values).empty());
   CHECK(nn::largest_fused_head() == nn::kAnyHead);
   values.set("device", std::string("cpu"));
   CHECK(set_up_attention(values).empty());
   values.set("mem_eff_attn", true);
-  CHECK(set_up_attention(values).find("in pieces") != std::string::npos);
+  CHECK(set_up_attention(values).find("mem_eff_attn has no effect on the CPU") != std::string::npos);
+  CHECK(nn::largest_fused_head() == nn::kAnyHead);
+  CHECK(set_up_attention(values, at::Device(at::kCUDA)).find("in pieces") != std::string::npos);
   CHECK(nn::largest_fused_head() == 0);
   nn::set_largest_fused_head(nn::kAnyHead);
 }
