@@ -76,7 +76,8 @@ TEST_CASE("an_output_folder_that_vanishes_is_waited_for_and_then_made_anew") {
     std::atomic<bool> is_waiting{false};
     const EngineRun run =
         run_engine_beside(folder.words(6, options), [&](const nlohmann::json& event, std::atomic<bool>& stop) {
-          if (is_progress(event, "train", 3)) fs::rename(out, away);
+          const bool is_saved = event.value("type", "") == "saved" && event.value("kind", "") == "state";
+          if (is_saved && !fs::exists(away) && !is_waiting) fs::rename(out, away);
           if (event.value("type", "") != "warning") return;
           if (event.at("text").get<std::string>().find("is gone: moved, removed") == std::string::npos) return;
           is_waiting = true;
