@@ -69,12 +69,12 @@ TensorCache::TensorCache(std::filesystem::path folder, std::string kind)
     std::error_code error;
     if (const auto size = std::filesystem::file_size(path, error); !error) bytes += size;
   }
-  for (const auto& path : found) open_shard(path, bytes <= kCheckedAtOpening);
+  for (const auto& path : found) open_shard(path, bytes <= kCheckedAtOpening ? Check::Now : Check::AtUse);
 }
 
 TensorCache::~TensorCache() = default;
 
-void TensorCache::open_shard(const std::filesystem::path& path, bool is_checked) {
+void TensorCache::open_shard(const std::filesystem::path& path, Check check) {
   const std::string digits = path.stem().string().substr(kind_.size() + 1);
   const bool is_number =
       !digits.empty() && digits.size() < 10 && digits.find_first_not_of("0123456789") == std::string::npos;
@@ -84,7 +84,7 @@ void TensorCache::open_shard(const std::filesystem::path& path, bool is_checked)
     const auto format = shard->metadata().find("format");
     if (format == shard->metadata().end() || format->second != kFormat)
       throw base::Error(base::ErrorCode::Format, "it was written by another version, or is no cache");
-    if (is_checked) {
+    if (check == Check::Now) {
       for (const auto& [name, view] : shard->tensors()) check_tensor(*shard, name, view);
     }
     for (const auto& [name, view] : shard->tensors()) {
@@ -92,7 +92,7 @@ void TensorCache::open_shard(const std::filesystem::path& path, bool is_checked)
       if (cut == std::string::npos) continue;
       const std::string key = name.substr(0, cut);
       entries_[key][name.substr(cut + 1)] = view;
-      if (!is_checked) unchecked_[key] = shard.get();
+      if (check == Check::AtUse) unchecked_[key] = shard.get();
     }
     shards_.push_back(std::move(shard));
   } catch (const base::Error& error) {
@@ -169,7 +169,7 @@ void TensorCache::write_pending() {
   pending_.clear();
   pending_bytes_ = 0;
   const size_t shards_before = shards_.size();
-  open_shard(path, true);
+  open_shard(path, Check::Never);
   if (shards_.size() > shards_before) owned_.clear();  // the shard's pages serve the entries from here on
 }
 

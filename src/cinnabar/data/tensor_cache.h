@@ -47,7 +47,8 @@ class TensorCache {
 
  private:
   struct Owned;
-  void open_shard(const std::filesystem::path& path, bool is_checked);
+  enum class Check { Now, AtUse, Never };  // Never: its checksums were made of these bytes just now
+  void open_shard(const std::filesystem::path& path, Check check);
   void check_entry(const std::string& key, const CachedTensors& tensors) const;
   void write_pending();
 
