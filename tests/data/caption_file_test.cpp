@@ -101,11 +101,11 @@ TEST_CASE("a_picture_with_underscores_takes_no_other_pictures_caption") {
 }
 
 TEST_CASE("candidates_stay_in_the_folder_of_the_picture") {
-  CHECK(caption_candidates("x/a.png", ".txt") == std::vector<fs::path>{"x/a.txt"});
-  CHECK(caption_candidates("x_y/a_1_2_3.png", "txt", true) == std::vector<fs::path>{"x_y/a_1_2_3.txt"});
+  CHECK(caption_candidates("x/a.png", ".txt") == std::vector<std::string>{"x/a.txt"});
+  CHECK(caption_candidates("x_y/a_1_2_3.png", "txt", true) == std::vector<std::string>{"x_y/a_1_2_3.txt"});
   CHECK(caption_candidates("x_y/a_1_2_3_4.png", "txt", true) ==
-        std::vector<fs::path>{"x_y/a_1_2_3_4.txt", "x_y/a.txt"});
-  CHECK(caption_candidates("x_y/a_1_2_3_4.png", "txt") == std::vector<fs::path>{"x_y/a_1_2_3_4.txt"});
+        std::vector<std::string>{"x_y/a_1_2_3_4.txt", "x_y/a.txt"});
+  CHECK(caption_candidates("x_y/a_1_2_3_4.png", "txt") == std::vector<std::string>{"x_y/a_1_2_3_4.txt"});
 }
 
 }  // namespace

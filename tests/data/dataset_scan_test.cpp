@@ -50,7 +50,7 @@ TEST_CASE("numbered_folders_become_subsets_in_the_order_of_their_names") {
   CHECK(has_issue(issues, Severity::Warning, "0_none", "fewer than 1 repeat"));
   CHECK(has_issue(issues, Severity::Warning, "-2_less", "fewer than 1 repeat"));
   CHECK(has_issue(issues, Severity::Warning, "4 x", "does not begin with a number"));
-  CHECK(has_issue(issues, Severity::Warning, "img", "1 pictures lie beside"));
+  CHECK(has_issue(issues, Severity::Warning, "img", "1 picture beside"));
   CHECK(issues.size() == 5);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("pictures_without_numbered_folders_are_used_once_and_said") {
   fs::create_directories(folder / "plain/empty");
   std::vector<Issue> issues;
   CHECK(names_of(subsets_of_folder(folder / "flat", {}, issues)) == std::vector<std::string>{"flat 1 []"});
-  CHECK(has_issue(issues, Severity::Warning, "flat", "the 1 pictures in the folder itself are used"));
+  CHECK(has_issue(issues, Severity::Warning, "flat", "1 picture in the folder itself: used"));
   CHECK(names_of(subsets_of_folder(folder / "plain", {}, issues)) == std::vector<std::string>{"cats 1 []"});
   CHECK(has_issue(issues, Severity::Warning, "cats", "used with 1 repeat"));
 }
@@ -98,8 +98,8 @@ TEST_CASE("a_scan_finds_sizes_buckets_and_captions") {
   CHECK(first.caption_origin == CaptionOrigin::ClassTokens);
   CHECK(dataset.samples[1].caption == "a cat on a mat");
   CHECK(has_issue(dataset.issues, Severity::Warning, "10_cat",
-                  "1 pictures have no .caption or .txt file: a.BMP | used with the caption \"cat\""));
-  CHECK(has_issue(dataset.issues, Severity::Info, "10_cat", "1 captions come from .txt files"));
+                  "1 picture without a .caption or .txt file: a.BMP | used with the caption \"cat\""));
+  CHECK(has_issue(dataset.issues, Severity::Info, "10_cat", "1 caption from .txt files"));
 }
 
 TEST_CASE("a_set_caption_extension_is_the_only_one") {
@@ -140,8 +140,8 @@ TEST_CASE("all_that_is_wrong_is_reported_at_once_and_the_rest_is_used") {
   CHECK(has_issue(issues, Severity::Warning, "small.bmp", "enlarged 4.80 times"));
   CHECK(has_issue(issues, Severity::Warning, "bad_text.bmp", "its caption cannot be used"));
   CHECK(has_issue(issues, Severity::Warning, "set",
-                  "1 pictures have an empty caption file: blank.bmp | used with an empty caption"));
-  CHECK(has_issue(issues, Severity::Warning, "set", "2 pictures have no .caption or .txt file: good.bmp, small.bmp"));
+                  "1 picture with an empty caption file: blank.bmp | used with an empty caption"));
+  CHECK(has_issue(issues, Severity::Warning, "set", "2 pictures without a .caption or .txt file: good.bmp, small.bmp"));
   CHECK(has_issue(issues, Severity::Info, "set", "1 files with extension .mp4"));
   CHECK(has_issue(issues, Severity::Info, "set", "1 folders lie inside"));
   CHECK(has_issue(issues, Severity::Warning, "link.png", "leads nowhere"));

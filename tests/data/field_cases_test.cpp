@@ -177,7 +177,7 @@ TEST_CASE("case_11_files_of_operating_systems_are_ignored") {
   CHECK(names(dataset) == std::vector<std::string>{"a.png"});
   CHECK(dataset.issues.empty());
   CHECK(summary_text(health_counts({dataset})) ==
-        "Found 1 pictures; an epoch has 1, with repeats. Nothing is wrong with them.");
+        "Found 1 picture; an epoch has 1, with repeats. Nothing is wrong with them.");
 }
 
 TEST_CASE("a_warning_about_what_is_used_is_a_finding_and_nothing_is_called_mended") {
@@ -188,7 +188,7 @@ TEST_CASE("a_warning_about_what_is_used_is_a_finding_and_nothing_is_called_mende
   CHECK(counts.noted == 1);
   CHECK(counts.fixed == 0);
   CHECK(summary_text(counts) ==
-        "Found 1 pictures; an epoch has 1, with repeats. Findings: 0 left out, 0 fixed, 1 to look at (the warnings "
+        "Found 1 picture; an epoch has 1, with repeats. Findings: 0 left out, 0 fixed, 1 to look at (the warnings "
         "above).");
 }
 
@@ -258,8 +258,8 @@ TEST_CASE("case_18_missing_and_empty_captions_are_counted_or_skipped") {
   const Dataset dataset = scan(subset);
   REQUIRE(dataset.samples.size() == 4);
   for (const Sample& sample : dataset.samples) CHECK(sample.caption == "dog");
-  CHECK(find(dataset, "empty_caption")->message.find("2 pictures have an empty caption file: a.png, b.png") == 0);
-  CHECK(find(dataset, "no_caption")->message.find("2 pictures have no .txt file: c.png, d.png") == 0);
+  CHECK(find(dataset, "empty_caption")->message.find("2 pictures with an empty caption file: a.png, b.png") == 0);
+  CHECK(find(dataset, "no_caption")->message.find("2 pictures without a .txt file: c.png, d.png") == 0);
   CHECK(find(dataset, "other_caption")->message.find("c.caption") != std::string::npos);
   subset.caption_extension.reset();
   CHECK(scan(subset).samples[2].caption == "only here");

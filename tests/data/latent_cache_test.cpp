@@ -310,7 +310,7 @@ TEST_CASE("npz_files_are_written_as_sd_scripts_names_them_and_read_back") {
   const std::vector<Dataset> datasets = scene.scan();
   REQUIRE(scene.fill(cache, datasets[0]));
   CHECK(scene.encoded == 0);
-  CHECK(scene.has_said("1 latents are taken from .npz files: a_0064x0064_sd.npz"));
+  CHECK(scene.has_said("1 latent from .npz files: a_0064x0064_sd.npz"));
   const at::Tensor moments = cache.moments(datasets[0], 0, false);
   CHECK(moments.sizes() == at::IntArrayRef({8, 16, 16}));
   CHECK((moments[4] * 0.5).exp().eq(0).all().item<bool>());  // drawn already: no spread
@@ -346,7 +346,7 @@ TEST_CASE("pictures_that_share_a_name_have_no_npz_files") {
   scene.npz = {.writes = true};
   CHECK(scene.run() == 3);
   CHECK_FALSE(fs::exists(scene.pictures() / "a_0064x0064_sd.npz"));
-  CHECK(scene.has_said("2 pictures have the name of their .npz file in common with another one: a.png, a.webp"));
+  CHECK(scene.has_said("2 pictures with the name of the .npz file in common with another one: a.png, a.webp"));
   // One that was made before is not given to both.
   fs::copy(scene.pictures() / "b_0064x0064_sd.npz", scene.pictures() / "a_0064x0064_sd.npz");
   scene.npz = {.reads = true};
@@ -423,7 +423,7 @@ TEST_CASE("npz_files_that_nobody_asked_for_are_mentioned_and_never_pictures") {
   scene.npz = {};
   CHECK(scene.scan()[0].samples.size() == 1);
   CHECK(scene.run() == 0);
-  CHECK(scene.has_said("1 pictures have latent caches of sd-scripts beside them"));
+  CHECK(scene.has_said("1 picture with latent caches of sd-scripts beside"));
   CHECK(scene.has_said("--read_npz uses them"));
 }
 

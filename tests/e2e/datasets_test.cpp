@@ -61,7 +61,7 @@ TEST_CASE("two_data_sets_of_two_sizes_train_together") {
   REQUIRE(ended.status == 0);
   CHECK(holds(ended, "Data set 1: 32 pictures with repeats, in batches of 8 at 64x64 pixels: 4 batches an epoch."));
   CHECK(holds(ended, "Data set 2: 32 pictures with repeats, in batches of 16 at 128x128 pixels: 2 batches an epoch."));
-  CHECK(holds(ended, "Steps: 6 batches = 6 an epoch, 1 epochs, 6 steps."));
+  CHECK(holds(ended, "Steps: 6 batches = 6 an epoch, 1 epoch, 6 steps."));
   const auto file = cinnabar::formats::Checkpoint::open(program.folder() / "out" / "last.safetensors");
   const auto sets = nlohmann::json::parse(file->metadata().at("ss_datasets"));
   REQUIRE(sets.size() == 2);

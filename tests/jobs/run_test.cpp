@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
@@ -26,7 +27,8 @@ using nlohmann::ordered_json;
 
 schema::Schema schema_of_test() {
   return schema::Schema({{{.name = "output_name", .type = schema::Type::Text, .fallback = "last"},
-                          {.name = "sample_prompts", .type = schema::Type::Path}}});
+                          {.name = "sample_prompts", .type = schema::Type::Path},
+                          {.name = "seed", .type = schema::Type::Int}}});
 }
 
 struct Outcome {
@@ -37,9 +39,11 @@ struct Outcome {
 };
 
 // Runs the fake worker; sends this process as many SIGTERM as `signals` says, one when "ready", the next at each event.
-Outcome run_act(const std::string& act, const formats::TemporaryFolder& folder, int signals = 0) {
+Outcome run_act(const std::string& act, const formats::TemporaryFolder& folder, int signals = 0,
+                std::optional<int64_t> seed = 1) {
   schema::Config config{.command = "train"};
   config.values.set("output_name", act);
+  if (seed) config.values.set("seed", *seed);
   Outcome result;
   int sent = 0;
   const RunHandlers handlers{.event =
@@ -73,6 +77,15 @@ TEST_CASE("passes_events_on_and_keeps_a_record") {
   struct stat status{};
   ::stat(record.c_str(), &status);
   CHECK((status.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("a_seed_that_is_drawn_is_told_and_recorded") {
+  const formats::TemporaryFolder folder;
+  const Outcome run = run_act("done", folder, 0, std::nullopt);
+  REQUIRE(run.events.size() == 3);
+  const auto config = ordered_json::parse(base::read_file(run.outcome.record / "config.json"));
+  CHECK(run.events[0]["text"] ==
+        "seed was not given; this run uses " + std::to_string(config["values"]["seed"].get<int64_t>()) + ".");
 }
 
 TEST_CASE("a_run_is_in_the_store_when_it_ends") {

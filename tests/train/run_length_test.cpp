@@ -61,8 +61,8 @@ TEST_CASE("runs_without_rotation_follow_the_reference_arithmetic") {
   CHECK(plan.epochs == 3);
   const auto lines = length_text(datasets, options, plan);
   REQUIRE(lines.size() == 2);
-  CHECK(lines[0] == "Data: 4 pictures with repeats, in batches of 4 at 512x512 pixels: 1 batches an epoch.");
-  CHECK(lines[1] == "Steps: 1 batches = 1 an epoch, 3 epochs, 3 steps.");
+  CHECK(lines[0] == "Data: 4 pictures with repeats, in batches of 4 at 512x512 pixels: 1 batch an epoch.");
+  CHECK(lines[1] == "Steps: 1 batch = 1 an epoch, 3 epochs, 3 steps.");
 }
 
 }  // namespace

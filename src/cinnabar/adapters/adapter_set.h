@@ -71,6 +71,8 @@ class AdapterSet {
 
   const std::string& kind() const { return kind_; }
   size_t size() const { return items_.size(); }
+  // Of the model, as far as adapters may be on them.
+  size_t text_encoder_count() const { return text_parts_.size(); }
   // What of the options was changed or does nothing, in words for the user.
   const std::vector<std::string>& notes() const { return notes_; }
 

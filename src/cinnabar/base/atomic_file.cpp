@@ -92,14 +92,17 @@ std::string read_file(const std::filesystem::path& path, size_t limit_bytes) {
     throw Error(ErrorCode::Io, why.empty() ? "cannot read " + path.string() + ": " + std::strerror(open_error)
                                            : path.string() + ": " + why);
   }
-  const auto size = static_cast<uint64_t>(info.st_size);
+  return read_open_file(file.get(), static_cast<uint64_t>(info.st_size), path, limit_bytes);
+}
+
+std::string read_open_file(int fd, uint64_t size, const std::filesystem::path& path, size_t limit_bytes) {
   if (size > limit_bytes) {
     throw Error(ErrorCode::Io, path.string() + ": " + std::to_string(size) + " bytes, at most " +
                                    std::to_string(limit_bytes) + " are read; is this the right file?");
   }
   std::string text(size, '\0');
   for (size_t done = 0; done < size;) {
-    const ssize_t count = ::read(file.get(), text.data() + done, size - done);
+    const ssize_t count = ::read(fd, text.data() + done, size - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       throw Error(ErrorCode::Io, "cannot read " + path.string() + ": " +

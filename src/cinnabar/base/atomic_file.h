@@ -34,5 +34,8 @@ class AtomicFile {
 void write_file(const std::filesystem::path& target, std::string_view text);
 // The whole file as a string. Throws Error{Io} when missing or over `limit_bytes`.
 std::string read_file(const std::filesystem::path& path, size_t limit_bytes = size_t{1} << 30);
+// The same of a regular file of `size` bytes that is open at its beginning; `path` is for messages.
+std::string read_open_file(int fd, uint64_t size, const std::filesystem::path& path,
+                           size_t limit_bytes = size_t{1} << 30);
 
 }  // namespace cinnabar::base

@@ -50,7 +50,7 @@ class ByteSource {
   uint64_t size_ = 0;
   FileStamp stamp_{};
   struct Block {
-    std::array<uint8_t, 4096> bytes;
+    std::array<uint8_t, 8192> bytes;
     uint64_t start = 0;
     size_t size = 0;
   };

@@ -14,7 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxCaptionBytes = size_t{1} << 20;
 constexpr size_t kMaxCaptionLines = 100'000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -35,10 +34,9 @@ std::string hex(uint8_t byte) {
   return {'0', 'x', kDigits[byte >> 4U], kDigits[byte & 15U]};
 }
 
-base::Error not_utf8(const fs::path& file, std::string_view bytes, size_t at) {
+base::Error not_utf8(const std::string& file, std::string_view bytes, size_t at) {
   const bool is_utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF");
-  return {base::ErrorCode::Data, file.string() + ": byte " + std::to_string(at) + " is " +
-                                     hex(static_cast<uint8_t>(bytes[at])) +
+  return {base::ErrorCode::Data, file + ": byte " + std::to_string(at) + " is " + hex(static_cast<uint8_t>(bytes[at])) +
                                      ", which is not valid UTF-8; expected a UTF-8 text. Save the caption as UTF-8" +
                                      (is_utf16 ? " (this file looks like UTF-16)" : "")};
 }
@@ -52,9 +50,13 @@ base::Result<Caption> read_caption_file(const fs::path& file, bool keeps_lines) 
   } catch (const base::Error& error) {
     return error;
   }
+  return parse_caption_file(content, file.string(), keeps_lines);
+}
+
+base::Result<Caption> parse_caption_file(std::string_view content, const std::string& file, bool keeps_lines) {
   if (content.empty())
     return base::Error(base::ErrorCode::Data,
-                       file.string() +
+                       file +
                            ": the caption file is empty; write a caption, or remove the file so that "
                            "the class tokens of the folder are used");
   if (const std::optional<size_t> at = text::find_invalid_utf8(content)) return not_utf8(file, content, *at);
@@ -65,11 +67,10 @@ base::Result<Caption> read_caption_file(const fs::path& file, bool keeps_lines) 
                   .had_byte_order_mark = content.starts_with(kByteOrderMark)};
   const auto line_count = static_cast<size_t>(std::ranges::count(content, '\n'));
   if (line_count > kMaxCaptionLines)
-    return base::Error(base::ErrorCode::Data, file.string() + ": the caption file has " + std::to_string(line_count) +
+    return base::Error(base::ErrorCode::Data, file + ": the caption file has " + std::to_string(line_count) +
                                                   " lines, at most " + std::to_string(kMaxCaptionLines) +
                                                   " are read; is it a caption?");
-  const std::string_view body =
-      std::string_view(content).substr(caption.had_byte_order_mark ? kByteOrderMark.size() : 0);
+  const std::string_view body = content.substr(caption.had_byte_order_mark ? kByteOrderMark.size() : 0);
   for (const std::string_view line : split_lines(body)) {
     const std::string_view stripped = text::strip(line);
     if (!keeps_lines) {
@@ -83,20 +84,23 @@ base::Result<Caption> read_caption_file(const fs::path& file, bool keeps_lines) 
   return caption;
 }
 
-std::vector<fs::path> caption_candidates(const fs::path& picture, std::string_view extension, bool has_face_names) {
+std::vector<std::string> caption_candidates(const fs::path& picture, std::string_view extension, bool has_face_names) {
   const std::string suffix = (extension.starts_with('.') ? "" : ".") + std::string(extension);
-  const std::string base = (picture.parent_path() / picture.stem()).string();
-  std::vector<fs::path> candidates = {base + suffix};
+  // Of the text: taking paths apart costs as much as opening the file.
+  const std::string& whole = picture.native();
+  const size_t name = whole.rfind('/') + 1;  // 0 without a folder
+  const size_t dot = whole.rfind('.');
+  const std::string base = dot == std::string::npos || dot <= name ? whole : whole.substr(0, dot);
+  std::vector<std::string> candidates = {base + suffix};
   if (!has_face_names || std::ranges::count(base, '_') < 4) return candidates;
   size_t end = base.size();
   for (int part = 0; part < 4; ++part) end = base.rfind('_', end - 1);
-  const fs::path without_face = base.substr(0, end) + suffix;
-  if (without_face.parent_path() == picture.parent_path()) candidates.push_back(without_face);
+  if (end >= name) candidates.push_back(base.substr(0, end) + suffix);
   return candidates;
 }
 
 base::Result<Caption> read_caption(const fs::path& picture, const CaptionFileOptions& options) {
-  for (const fs::path& file : caption_candidates(picture, options.extension, options.has_face_names)) {
+  for (const std::string& file : caption_candidates(picture, options.extension, options.has_face_names)) {
     std::error_code ignored;  // a place that cannot be looked at holds no caption
     if (fs::is_regular_file(file, ignored)) return read_caption_file(file, options.keeps_lines);
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/thread_start.h"
 #include "cinnabar/data/folder_dataset.h"
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Candidate {
-  fs::path path;
+  std::string path;
   size_t subset = 0;
 };
 
@@ -151,7 +152,7 @@ void list_subset(SubsetOptions& subset, size_t index, std::set<fs::path>& seen, 
       issues.push_back(
           {Severity::Warning, folder, "holds no pictures", "left out", Treatment::LeftOut, "empty_folder"});
     }
-    for (fs::path& path : listing.pictures) candidates.pictures.push_back({std::move(path), index});
+    for (std::string& path : listing.pictures) candidates.pictures.push_back({std::move(path), index});
     candidates.places[index].by_composed_path = std::move(listing.by_composed_path);
     open_index(folder, index_folder, candidates.places[index], issues);
   } catch (const base::Error& failure) {
@@ -171,7 +172,7 @@ CaptionGroups group_captions(size_t index, const SubsetOptions& subset, const Ca
   const std::string& mark = subset.caption.keep_tokens_separator;
   for (size_t i = 0; i < findings.size(); ++i) {
     const PictureFinding& finding = findings[i];
-    const fs::path& path = candidates.pictures[i].path;
+    const std::string& path = candidates.pictures[i].path;
     if (candidates.pictures[i].subset != index) continue;
     if (finding.is_skipped) groups.skipped.push_back(path);
     if (!finding.sample) continue;
@@ -189,30 +190,31 @@ void report_captions(const SubsetOptions& subset, const CaptionGroups& groups, s
   const std::string action = subset.class_tokens.empty() ? "used with an empty caption"
                                                          : "used with the caption \"" + subset.class_tokens + "\"";
   const std::string extension = subset.caption_extension.value_or(".caption or .txt");
-  const auto add = [&](Severity severity, const std::vector<fs::path>& paths, const std::string& what,
-                       const std::string& done, Treatment treatment, const char* kind) {
+  const auto add = [&](Severity severity, const std::vector<fs::path>& paths, const std::string& thing,
+                       const std::string& what, const std::string& done, Treatment treatment, const char* kind) {
     if (paths.empty()) return;
-    issues.push_back({severity, subset.image_dir, std::to_string(paths.size()) + what + ": " + some_names(paths), done,
-                      treatment, kind});
+    issues.push_back({severity, subset.image_dir,
+                      base::counted(std::ssize(paths), thing) + what + ": " + some_names(paths), done, treatment,
+                      kind});
   };
-  add(Severity::Warning, groups.missing, " pictures have no " + extension + " file", action, Treatment::Used,
+  add(Severity::Warning, groups.missing, "picture", " without a " + extension + " file", action, Treatment::Used,
       "no_caption");
-  add(Severity::Warning, groups.empty, " pictures have an empty caption file", action, Treatment::Used,
+  add(Severity::Warning, groups.empty, "picture", " with an empty caption file", action, Treatment::Used,
       "empty_caption");
-  add(Severity::Warning, groups.other, " caption files would fit those pictures by another rule",
+  add(Severity::Warning, groups.other, "caption file", " would fit those pictures by another rule",
       "not used; set caption_extension, or face_captions for names that end in face coordinates", Treatment::Used,
       "other_caption");
-  add(Severity::Warning, groups.skipped, " pictures have no caption or an empty one", "left out (skip_uncaptioned)",
+  add(Severity::Warning, groups.skipped, "picture", " with no caption or an empty one", "left out (skip_uncaptioned)",
       Treatment::LeftOut, "skipped_caption");
   if (!groups.from_txt.empty()) {
     issues.push_back({Severity::Info, subset.image_dir,
-                      std::to_string(groups.from_txt.size()) + " captions come from .txt files",
+                      base::counted(std::ssize(groups.from_txt), "caption") + " from .txt files",
                       "used; set caption_extension to choose one kind", Treatment::Used, "txt_captions"});
   }
   const CaptionOptions& caption = subset.caption;
   if (!caption.shuffle_caption && caption.caption_tag_dropout_rate <= 0.0 && caption.token_warmup_step <= 0.0) {
-    add(Severity::Warning, groups.marked,
-        " captions hold keep_tokens_separator (\"" + caption.keep_tokens_separator +
+    add(Severity::Warning, groups.marked, "caption",
+        " with keep_tokens_separator (\"" + caption.keep_tokens_separator +
             "\"), which is taken out only with shuffle_caption, caption_tag_dropout_rate or token_warmup_step",
         "it stays in the captions", Treatment::Used, "unused_separator");
   }
@@ -231,11 +233,11 @@ void report_regularisation(Dataset& dataset) {
                               "no_regularisation"});
     return;
   }
-  std::string message = "regularisation: " + std::to_string(count.pictures) + " pictures, " +
-                        std::to_string(count.available) + " with repeats, for " + std::to_string(count.wanted) +
-                        " training pictures with repeats";
-  std::string action = std::to_string(count.used) + " are used an epoch, so that an epoch has " +
-                       std::to_string(count.wanted + count.used) + " pictures";
+  std::string message = "regularisation: " + base::counted(count.pictures, "picture") + ", " +
+                        std::to_string(count.available) + " with repeats, for " +
+                        base::counted(count.wanted, "training picture") + " with repeats";
+  std::string action = std::to_string(count.used) + (count.used == 1 ? " is" : " are") +
+                       " used an epoch, so that an epoch has " + base::counted(count.wanted + count.used, "picture");
   if (rotates(dataset)) action += "; which ones changes from epoch to epoch, by seed";
   dataset.issues.push_back({Severity::Info, {}, message, action, Treatment::Used, "regularisation"});
 }

@@ -1,12 +1,20 @@
 #include "cinnabar/data/folder_dataset.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/picture_probe.h"
 #include "cinnabar/data/preview_pictures.h"
@@ -58,55 +66,70 @@ std::optional<FolderName> parse_folder_name(const std::string& name) {
 
 std::string described(const FolderListing& listing) {
   std::string text = std::to_string(listing.folders.size()) + " sub-folders, " +
-                     std::to_string(listing.pictures.size()) + " pictures of its own";
+                     base::counted(std::ssize(listing.pictures), "picture") + " of its own";
   for (const auto& [extension, count] : listing.other_files)
     text += ", " + std::to_string(count) + " " + extension + " files";
   return text;
 }
 
-// Appends what lies in `folder`, in no order.
+enum class EntryKind { Folder, File, Other, Dangling };
+
+// The listing itself tells the kind of what is no link, without a call for each file.
+EntryKind kind_of(const dirent& entry, int folder) {
+  if (entry.d_type == DT_REG) return EntryKind::File;
+  if (entry.d_type == DT_DIR) return EntryKind::Folder;
+  struct stat info{};
+  if (::fstatat(folder, entry.d_name, &info, 0) != 0) return EntryKind::Dangling;
+  return S_ISREG(info.st_mode) ? EntryKind::File : S_ISDIR(info.st_mode) ? EntryKind::Folder : EntryKind::Other;
+}
+
+// Appends what lies in `folder`, in no order. Names stay texts: a path for each is most of the time for a large folder.
 void add_files(const fs::path& folder, FolderListing& listing, std::map<std::string, int64_t>& others,
                std::vector<Issue>& issues) {
-  std::error_code error;
-  fs::directory_iterator entry(folder, error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    // Of the text: making paths of its parts is most of the time for a large folder.
-    const std::string& whole = entry->path().native();
-    const std::string name = whole.substr(whole.rfind('/') + 1);
+  const auto fail = [&] {
+    throw base::Error(base::ErrorCode::Io, "cannot read the folder " + folder.string() + ": " + std::strerror(errno));
+  };
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(folder.c_str()), ::closedir);
+  if (!stream) fail();
+  const std::string before = (folder / "").native();
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr && errno != 0) fail();
+    if (entry == nullptr) return;
+    const std::string name = entry->d_name;
     if (is_system_file(name)) continue;
-    std::error_code ignored;  // the answers themselves say that nothing is there
     const size_t point = name.rfind('.');
     const std::string extension = point == std::string::npos ? "" : name.substr(point);
-    // The listing itself tells the kind of what is no link, without a call for each file.
-    if (entry->is_directory(ignored)) {
-      listing.folders.push_back(entry->path());
+    const EntryKind kind = kind_of(*entry, ::dirfd(stream.get()));
+    const std::string path = before + name;
+    if (kind == EntryKind::Folder) {
+      listing.folders.emplace_back(path);
       continue;
     }
-    const bool is_regular = entry->is_regular_file(ignored);
-    if (!is_regular && !entry->exists(ignored)) {
-      issues.push_back({Severity::Warning, entry->path(), "the link leads nowhere", "left out", Treatment::LeftOut,
-                        "dangling_link"});
+    if (kind == EntryKind::Dangling) {
+      issues.push_back(
+          {Severity::Warning, path, "the link leads nowhere", "left out", Treatment::LeftOut, "dangling_link"});
       continue;
     }
-    if (std::string composed = composed_path(entry->path()); !composed.empty()) {
-      listing.by_composed_path.emplace(std::move(composed), entry->path());
+    if (std::string composed = composed_path(path); !composed.empty()) {
+      listing.by_composed_path.emplace(std::move(composed), path);
     }
-    if (is_regular && is_picture_extension(extension)) {
-      listing.pictures.push_back(entry->path());
+    if (kind == EntryKind::File && is_picture_extension(extension)) {
+      listing.pictures.push_back(path);
     } else if (std::ranges::find(kCompanions, lower_case(extension)) == kCompanions.end()) {
       ++others[extension.empty() ? "(no extension)" : lower_case(extension)];
     }
-  }
-  if (error) {
-    throw base::Error(base::ErrorCode::Io, "cannot read the folder " + folder.string() + ": " + error.message());
   }
 }
 
 void finish(FolderListing& listing, const std::map<std::string, int64_t>& others, bool is_one_folder) {
   if (is_one_folder) {  // the order of paths is that of their texts there, which is found many times faster
-    std::ranges::sort(listing.pictures, {}, &fs::path::native);
-  } else {
     std::ranges::sort(listing.pictures);
+  } else {
+    std::vector<fs::path> paths(listing.pictures.begin(), listing.pictures.end());
+    std::ranges::sort(paths);
+    std::ranges::transform(paths, listing.pictures.begin(), &fs::path::native);
   }
   std::ranges::sort(listing.folders);
   listing.other_files.assign(others.begin(), others.end());
@@ -134,7 +157,7 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
     subsets.push_back(subset_of(folder, once, defaults));
     issues.push_back(
         {Severity::Warning, folder, "no sub-folder is named REPEATS_WORDS (for example \"10_cat\")",
-         "the " + std::to_string(listing.pictures.size()) + " pictures in the folder itself are used, 1 repeat each",
+         base::counted(std::ssize(listing.pictures), "picture") + " in the folder itself: used, 1 repeat each",
          Treatment::Used, "folder_name"});
     return subsets;
   }
@@ -149,7 +172,7 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
     }
     if (std::ranges::all_of(inner.pictures, is_preview)) {
       issues.push_back({Severity::Warning, candidate,
-                        std::to_string(inner.pictures.size()) + " pictures are previews of an earlier run",
+                        base::counted(std::ssize(inner.pictures), "preview") + " of an earlier run",
                         "left out; name the folder itself to train with them", Treatment::LeftOut, "previews"});
       continue;
     }
@@ -195,8 +218,7 @@ FolderListing list_folders_below(const fs::path& folder, std::vector<Issue>& iss
   return listing;
 }
 
-std::string composed_path(const fs::path& path) {
-  const std::string& bytes = path.native();
+std::string composed_path(const std::string& bytes) {
   if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return {};
   if (text::find_invalid_utf8(bytes)) return bytes;
   return text::encode_utf8(text::normalize_nfc(text::decode_utf8(bytes)));
@@ -204,7 +226,7 @@ std::string composed_path(const fs::path& path) {
 
 fs::path path_as_written(const fs::path& path) {
   std::error_code ignored;
-  if (fs::exists(path, ignored) || composed_path(path).empty()) return path;
+  if (fs::exists(path, ignored) || composed_path(path.native()).empty()) return path;
   fs::path found;
   for (const fs::path& part : path) {
     fs::path next = found / part;
@@ -265,7 +287,7 @@ std::vector<SubsetOptions> subsets_of_folder(const fs::path& folder, const Subse
       issues.insert(issues.end(), unnamed.begin(), unnamed.end());
       if (!listing.pictures.empty()) {
         issues.push_back({Severity::Warning, folder,
-                          std::to_string(listing.pictures.size()) + " pictures lie beside the numbered sub-folders",
+                          base::counted(std::ssize(listing.pictures), "picture") + " beside the numbered sub-folders",
                           "left out", Treatment::LeftOut, "loose_pictures"});
       }
     }

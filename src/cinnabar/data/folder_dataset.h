@@ -18,8 +18,8 @@ std::vector<SubsetOptions> subsets_of_folder(const std::filesystem::path& folder
                                              std::vector<Issue>& issues);
 
 struct FolderListing {
-  std::vector<std::filesystem::path> pictures;  // sorted by name
-  std::vector<std::filesystem::path> folders;   // sorted by name; hidden ones left out
+  std::vector<std::string> pictures;           // paths, sorted by name; there may be a million
+  std::vector<std::filesystem::path> folders;  // sorted by name; hidden ones left out
   // Files that are neither pictures nor what lies beside pictures (captions, caches), by extension. Hidden files
   // and those that operating systems leave behind are not counted.
   std::vector<std::pair<std::string, int64_t>> other_files;
@@ -35,7 +35,7 @@ FolderListing list_folder(const std::filesystem::path& folder, std::vector<Issue
 FolderListing list_folders_below(const std::filesystem::path& folder, std::vector<Issue>& issues);
 
 // The path in Unicode's composed form, or "" when it is plain ASCII.
-std::string composed_path(const std::filesystem::path& path);
+std::string composed_path(const std::string& bytes);
 // `path` itself where it exists; else the path whose parts look alike (composed or decomposed letters); else `path`.
 std::filesystem::path path_as_written(const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/data/batch_plan.h"
 
 namespace cinnabar::data {
@@ -98,7 +99,7 @@ HealthCounts health_counts(const std::vector<Dataset>& datasets) {
 }
 
 std::string summary_text(const HealthCounts& counts) {
-  std::string text = "Found " + std::to_string(counts.pictures) + " pictures; an epoch has " +
+  std::string text = "Found " + base::counted(counts.pictures, "picture") + "; an epoch has " +
                      std::to_string(counts.items) + ", with repeats.";
   if (counts.left_out + counts.fixed + counts.blocking + counts.noted == 0)
     return text + " Nothing is wrong with them.";

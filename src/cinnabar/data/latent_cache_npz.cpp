@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/base/random_stream.h"
 #include "cinnabar/base/sha256.h"
 #include "cinnabar/data/latent_cache.h"
@@ -93,20 +94,19 @@ void LatentCache::find_npz(const Dataset& dataset, const LatentFill& fill) {
   }
   if (fill.notes == nullptr) return;
   if (used.count > 0) {
-    fill.notes->fault("npz used", std::to_string(used.count) + " latents are taken from .npz files: " + used.names +
+    fill.notes->fault("npz used", base::counted(used.count, "latent") + " from .npz files: " + used.names +
                                       ". They were drawn once when they were made and do not say from which picture "
                                       "content and VAE.");
   }
   if (shared.count > 0 && (fill.npz.reads || fill.npz.writes)) {
-    fill.notes->fault("npz shared",
-                      std::to_string(shared.count) +
-                          " pictures have the name of their .npz file in common with another one: " + shared.names +
-                          ". Such files are neither read nor written; rename the pictures.");
+    fill.notes->fault("npz shared", base::counted(shared.count, "picture") +
+                                        " with the name of the .npz file in common with another one: " + shared.names +
+                                        ". Such files are neither read nor written; rename the pictures.");
   }
   if (present.count > 0 && !fill.npz.reads && !fill.npz.writes) {
     fill.notes->fault("npz present",
-                      std::to_string(present.count) +
-                          " pictures have latent caches of sd-scripts beside them: " + present.names +
+                      base::counted(present.count, "picture") +
+                          " with latent caches of sd-scripts beside: " + present.names +
                           ". They are not used, since they do not say from which picture content and VAE they were "
                           "made; --read_npz uses them.");
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/folder_dataset.h"
 #include "cinnabar/data/picture_probe.h"
@@ -17,7 +18,9 @@ namespace fs = std::filesystem;
 // Files of one folder by name without extension; the first by name wins.
 std::map<std::string, fs::path> masks_of(const fs::path& folder, std::vector<Issue>& issues) {
   std::map<std::string, fs::path> masks;
-  for (const fs::path& file : list_folder(folder, issues).pictures) masks.try_emplace(file.stem().string(), file);
+  for (const std::string& file : list_folder(folder, issues).pictures) {
+    masks.try_emplace(fs::path(file).stem().string(), file);
+  }
   return masks;
 }
 
@@ -86,10 +89,10 @@ class SubsetMasks {
       }
     }
     if (!missing.empty()) {
-      issues.push_back(left_out(
-          subset_.image_dir,
-          std::to_string(missing.size()) + " pictures have no mask in " + folder_.string() + ": " + some_names(missing),
-          "no_mask"));
+      issues.push_back(left_out(subset_.image_dir,
+                                base::counted(std::ssize(missing), "picture") + " without a mask in " +
+                                    folder_.string() + ": " + some_names(missing),
+                                "no_mask"));
     }
     std::vector<fs::path> surplus;
     for (const auto& [stem, path] : masks) {

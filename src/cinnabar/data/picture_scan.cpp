@@ -1,11 +1,15 @@
 #include "cinnabar/data/picture_scan.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 
+#include "cinnabar/base/atomic_file.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/base/path_kind.h"
+#include "cinnabar/base/process.h"
 #include "cinnabar/data/face_crop.h"
 #include "cinnabar/data/folder_dataset.h"
 #include "cinnabar/data/picture_end.h"
@@ -28,8 +32,9 @@ std::string without_path(std::string message, const fs::path& path) {
 
 // A file with its stamp; an empty path: there is none.
 struct FoundFile {
-  fs::path path;
+  std::string path;
   FileStamp stamp{};
+  base::Descriptor opened{};  // where it has to be read in any case
 };
 
 // What is known of a picture while it is looked at.
@@ -40,29 +45,46 @@ struct Knowledge {
 };
 
 // The file itself, or the one whose name looks alike.
-FoundFile existing(const fs::path& file, const SubsetPlace& place) {
+FoundFile existing(const std::string& file, const SubsetPlace& place, bool opens) {
   struct stat info{};
+  if (opens) {  // a call of the system less than asking first; O_NONBLOCK: a pipe must not wait for its writer
+    base::Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (opened.is_open() && ::fstat(opened.get(), &info) == 0 && S_ISREG(info.st_mode))
+      return {file, stamp_of(info), std::move(opened)};
+  }
   // A place that cannot be looked at holds no caption.
-  if (::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return {file, stamp_of(info)};
+  const bool is_absent = opens && errno == ENOENT;
+  if (!is_absent && ::stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode)) return {file, stamp_of(info)};
   if (place.by_composed_path.empty()) return {};
   const auto found = place.by_composed_path.find(composed_path(file));
   if (found == place.by_composed_path.end() || ::stat(found->second.c_str(), &info) != 0) return {};
-  return {found->second, stamp_of(info)};
+  return {found->second.string(), stamp_of(info)};
 }
 
 FoundFile caption_file(const fs::path& picture, const std::vector<std::string>& extensions, bool has_face_names,
-                       const SubsetPlace& place) {
+                       const SubsetPlace& place, bool opens) {
   for (const std::string& extension : extensions) {
-    for (const fs::path& candidate : caption_candidates(picture, extension, has_face_names)) {
-      if (FoundFile file = existing(candidate, place); !file.path.empty()) return file;
+    for (const std::string& candidate : caption_candidates(picture, extension, has_face_names)) {
+      if (FoundFile file = existing(candidate, place, opens); !file.path.empty()) return file;
     }
   }
   return {};
 }
 
+base::Result<Caption> read_caption(const FoundFile& file, bool keeps_lines) {
+  if (!file.opened.is_open()) return read_caption_file(file.path, keeps_lines);
+  try {
+    const std::string content = base::read_open_file(file.opened.get(), file.stamp.size, file.path, kMaxCaptionBytes);
+    return parse_caption_file(content, file.path, keeps_lines);
+  } catch (const base::Error& error) {
+    return error;
+  }
+}
+
 // From the index when the file is the one that was read, else from the file.
 base::Result<Caption> caption_of(const FoundFile& file, bool keeps_lines, Knowledge& known) {
-  CaptionFacts facts{.name = file.path.filename().string(), .stamp = file.stamp, .keeps_lines = keeps_lines};
+  CaptionFacts facts{
+      .name = file.path.substr(file.path.rfind('/') + 1), .stamp = file.stamp, .keeps_lines = keeps_lines};
   if (known.earlier && known.earlier->caption) {
     const CaptionFacts& earlier = *known.earlier->caption;
     if (earlier.name == facts.name && earlier.stamp == facts.stamp && earlier.keeps_lines == keeps_lines) {
@@ -73,7 +95,7 @@ base::Result<Caption> caption_of(const FoundFile& file, bool keeps_lines, Knowle
                      .had_byte_order_mark = earlier.had_byte_order_mark};
     }
   }
-  base::Result<Caption> caption = read_caption_file(file.path, keeps_lines);
+  base::Result<Caption> caption = read_caption(file, keeps_lines);
   if (!caption) return caption;
   facts.text = caption.value().text;
   facts.had_byte_order_mark = caption.value().had_byte_order_mark;
@@ -85,7 +107,6 @@ base::Result<Caption> caption_of(const FoundFile& file, bool keeps_lines, Knowle
 // Reads `found` into the sample. False: it cannot be used, so that the picture is left out.
 bool read_caption_into(const FoundFile& found, const SubsetOptions& subset, Sample& sample, PictureFinding& finding,
                        Knowledge& known) {
-  const fs::path& file = found.path;
   if (found.stamp.size == 0) {
     finding.has_empty_caption_file = true;
     return true;
@@ -98,7 +119,7 @@ bool read_caption_into(const FoundFile& found, const SubsetOptions& subset, Samp
     return false;
   }
   if (caption.value().had_byte_order_mark) {
-    finding.issues.push_back({Severity::Info, file, "begins with a byte order mark", "read without it",
+    finding.issues.push_back({Severity::Info, found.path, "begins with a byte order mark", "read without it",
                               Treatment::Fixed, "byte_order_mark"});
   }
   if (caption.value().text.empty()) {
@@ -113,7 +134,7 @@ bool read_caption_into(const FoundFile& found, const SubsetOptions& subset, Samp
 // What has the name of a caption file and is none, such as a FIFO.
 void report_odd_captions(const fs::path& picture, const std::vector<std::string>& extensions, PictureFinding& finding) {
   for (const std::string& extension : extensions) {
-    for (const fs::path& candidate : caption_candidates(picture, extension)) {
+    for (const std::string& candidate : caption_candidates(picture, extension)) {
       const std::string kind = base::kind_of(candidate);
       if (kind.empty()) continue;
       finding.issues.push_back({Severity::Warning, candidate, "this is " + kind + ", which is no caption file",
@@ -141,14 +162,14 @@ bool find_caption(const SubsetOptions& subset, const SubsetPlace& place, Sample&
   if (!subset.caption_extension) extensions.emplace_back(".txt");
   sample.caption = subset.class_tokens;
   sample.caption_origin = subset.class_tokens.empty() ? CaptionOrigin::None : CaptionOrigin::ClassTokens;
-  const FoundFile file = caption_file(sample.path, extensions, has_face_names, place);
+  const FoundFile file = caption_file(sample.path, extensions, has_face_names, place, !known.earlier);
   if (file.path.empty()) {
     finding.has_no_caption = true;
     report_odd_captions(sample.path, extensions, finding);
-    finding.other_caption = caption_file(sample.path, {".txt", ".caption"}, true, place).path;
+    finding.other_caption = caption_file(sample.path, {".txt", ".caption"}, true, place, false).path;
   } else {
     if (!read_caption_into(file, subset, sample, finding, known)) return false;
-    finding.is_caption_from_txt = !subset.caption_extension && file.path.extension() == ".txt";
+    finding.is_caption_from_txt = !subset.caption_extension && file.path.ends_with(".txt");
   }
   finding.is_skipped = subset.skip_uncaptioned && (finding.has_no_caption || finding.has_empty_caption_file);
   return !finding.is_skipped;

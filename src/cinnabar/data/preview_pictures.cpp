@@ -6,6 +6,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "cinnabar/base/counted.h"
+
 namespace cinnabar::data {
 
 namespace {
@@ -44,9 +46,16 @@ bool is_within(const fs::path& inner, const fs::path& outer) {
 }  // namespace
 
 bool is_preview(const fs::path& path) {
-  if (path.extension() != ".png" || path.parent_path().filename() != kFolder) return false;
-  const std::string stem = path.stem().string();
-  std::string_view name = stem;
+  // Of the text, since a data set may have a million.
+  std::string_view name = path.native();
+  if (!name.ends_with(".png")) return false;
+  name.remove_suffix(4);
+  const size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos) return false;
+  std::string_view folder = name.substr(0, slash);
+  name.remove_prefix(slash + 1);
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  if (folder.substr(folder.rfind('/') + 1) != kFolder) return false;
   std::string_view part = take_last(name);
   if (part.size() != 14 && is_number(part, 0)) part = take_last(name);  // the seed, where the prompt has one
   if (!is_number(part, 14) || !is_number(take_last(name), 2)) return false;
@@ -69,8 +78,7 @@ void leave_out_previews(Dataset& dataset) {
     found.push_back(i);
   }
   for (const auto& [folder, count] : counts) {
-    dataset.issues.push_back({Severity::Warning, folder,
-                              std::to_string(count) + " pictures are previews of an earlier run",
+    dataset.issues.push_back({Severity::Warning, folder, base::counted(count, "preview") + " of an earlier run",
                               "left out; name the folder itself to train with them", Treatment::LeftOut, "previews"});
   }
   if (!found.empty()) remove_samples(dataset, found);

@@ -5,9 +5,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -23,6 +25,7 @@
 #include "cinnabar/jobs/run_folder.h"
 #include "cinnabar/jobs/run_record.h"
 #include "cinnabar/jobs/run_recorder.h"
+#include "cinnabar/schema/value_text.h"
 
 namespace cinnabar::jobs {
 
@@ -304,12 +307,15 @@ void write_outcome(RunRecord record, const RunOutcome& outcome, const RunFolder&
 RunOutcome run(const schema::Schema& schema, const schema::Config& asked, const Engine& engine,
                const std::filesystem::path& workspace, const RunHandlers& handlers, const std::string& parent) {
   schema::Config config = asked;
+  std::vector<std::string> choices;  // made here for the user
   // Drawn here, so that the record of the run repeats it. A resumed run takes the seed of its state.
   if (config.command == "train" && !config.values.has("seed") && !config.values.has("resume")) {
     config.values.set("seed", base::drawn_seed());
+    choices.push_back("seed was not given; this run uses " + schema::value_text(config.values.raw("seed")) + ".");
   }
-  std::vector<std::string> advice;
-  if (config.values.flag("auto")) advice = apply_auto(schema, machine_with(engine.torch), config);
+  if (config.values.flag("auto")) {
+    std::ranges::move(apply_auto(schema, machine_with(engine.torch), config), std::back_inserter(choices));
+  }
   const std::string given = config.values.maybe_text("output_name").value_or("");
   const std::string name = given.empty() || given == "last" ? config.command : given;
   const RunFolder folder(workspace, name);
@@ -319,7 +325,7 @@ RunOutcome run(const schema::Schema& schema, const schema::Config& asked, const 
   const RunRecord record = first_record(config, engine, folder, name, parent);
   folder.write_state(record_json(record));
   RunRecorder recorder(std::filesystem::absolute(workspace), folder.path());
-  tell_all(advice, folder, handlers);
+  tell_all(choices, folder, handlers);
   RunOutcome outcome;
   try {
     outcome = Run(config, folder, handlers, recorder).execute(engine, signals);

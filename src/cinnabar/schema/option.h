@@ -44,7 +44,7 @@ struct Option {
   std::string group{};                 // section of help, docs and forms, e.g. "Method"
   Level level = Level::Basic;
   std::string unit{};
-  std::string shown_if{};  // condition for forms, e.g. "network_module != none"
+  std::string shown_if{};  // where it counts, for forms and for notes (condition.h), e.g. "noise_offset > 0"
   std::string label{};
   std::string help{};             // one or two full sentences
   PathKind path = PathKind::Any;  // of Type::Path

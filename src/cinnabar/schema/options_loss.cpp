@@ -19,7 +19,7 @@ std::vector<Option> loss_options() {
        .typical = {{0.5, 1}},
        .group = "Loss",
        .level = Level::Advanced,
-       .shown_if = "reg_data_dir",
+       .shown_if = "reg_data_dir or dataset_config",
        .label = "Prior loss weight",
        .help = "The weight of regularisation pictures in the loss."},
       {.name = "zero_terminal_snr",

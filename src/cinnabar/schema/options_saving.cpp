@@ -4,12 +4,14 @@ namespace cinnabar::schema {
 
 namespace {
 
-Option interval(const char* name, const char* group, const char* unit, const char* label, const char* help) {
+Option interval(const char* name, const char* group, const char* unit, const char* label, const char* help,
+                const char* shown_if = "") {
   return {.name = name,
           .type = Type::Int,
           .range = {{1, 1e15}},
           .group = group,
           .unit = unit,
+          .shown_if = shown_if,
           .label = label,
           .help = help};
 }
@@ -54,9 +56,10 @@ std::vector<Option> saving_options() {
       interval("save_every_n_steps", group, "steps", "Save every steps", "Saves after every n-th step."),
       interval("save_n_epoch_ratio", group, "", "Number of saves", "Saves about so many times, at ends of epochs."),
       interval("save_last_n_epochs", group, "epochs", "Keep epochs",
-               "Removes files of epochs that are further back than this many epochs."),
+               "Removes files of epochs that are further back than this many epochs.",
+               "save_every_n_epochs or save_n_epoch_ratio"),
       interval("save_last_n_steps", group, "steps", "Keep steps",
-               "Removes files of steps that are further back than this many steps."),
+               "Removes files of steps that are further back than this many steps.", "save_every_n_steps"),
       {.name = "save_state",
        .type = Type::Flag,
        .fallback = false,
@@ -72,9 +75,9 @@ std::vector<Option> saving_options() {
        .label = "Save the last state",
        .help = "Saves a state at the end of the run alone."},
       interval("save_last_n_epochs_state", group, "epochs", "Keep states of epochs",
-               "As save_last_n_epochs, for states alone."),
+               "As save_last_n_epochs, for states alone.", "save_state"),
       interval("save_last_n_steps_state", group, "steps", "Keep states of steps",
-               "As save_last_n_steps, for states alone."),
+               "As save_last_n_steps, for states alone.", "save_state"),
       {.name = "resume",
        .type = Type::Path,
        .group = group,
@@ -158,13 +161,15 @@ std::vector<Option> preview_options() {
            "A file of prompts (.txt, .toml or .json) for pictures while training: a line a prompt, with flags such as "
            "--n negative, --w 512, --h 512, --s 30, --l 7.5, --d seed.",
        .path = PathKind::File},
-      interval("sample_every_n_steps", group, "steps", "Every steps", "Makes pictures after every n-th step."),
+      interval("sample_every_n_steps", group, "steps", "Every steps", "Makes pictures after every n-th step.",
+               "sample_prompts"),
       interval("sample_every_n_epochs", group, "epochs", "Every epochs",
-               "Makes pictures after every n-th epoch; counts over sample_every_n_steps."),
+               "Makes pictures after every n-th epoch; counts over sample_every_n_steps.", "sample_prompts"),
       {.name = "sample_at_first",
        .type = Type::Flag,
        .fallback = false,
        .group = group,
+       .shown_if = "sample_prompts",
        .label = "Before training",
        .help = "Makes pictures before the first step, too."},
       {.name = "sample_sampler",
@@ -172,6 +177,7 @@ std::vector<Option> preview_options() {
        .type = Type::Text,
        .fallback = "ddim",
        .group = group,
+       .shown_if = "sample_prompts",
        .label = "Sampler",
        .help = "How pictures are made from noise."},
   };

@@ -1,5 +1,6 @@
 #include "cinnabar/train/network_setup.h"
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/train/network_source.h"
 
@@ -24,6 +25,11 @@ bool gather_parameters(const schema::Values& values, const LoadedModel& base, ad
   const models::TextOptions text{.clip_skip = values.maybe_integer("clip_skip").value_or(0)};
   if (values.flag("full_fp16")) parameters.set_stored_type(at::kHalf);
   if (values.flag("full_bf16")) parameters.set_stored_type(at::kBFloat16);
+  const size_t rates = values.numbers("text_encoder_lr").size();
+  if (const size_t encoders = set.text_encoder_count(); encoders > 0 && rates > encoders) {
+    events.warning("text_encoder_lr has " + std::to_string(rates) + " values, but the model has " +
+                   base::counted(encoders, "text encoder") + "; the others are not used");
+  }
   set.freeze([&](const models::AdapterTarget& target) { return !base.model->uses(target, text); });
   bool is_text_trained = false;
   for (const adapters::ParameterGroup& group : set.parameter_groups(part_rates(values))) {

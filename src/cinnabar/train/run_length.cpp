@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cinnabar/base/counted.h"
 #include "cinnabar/data/batch_plan.h"
 #include "cinnabar/data/regularisation.h"
 
@@ -45,20 +46,20 @@ std::vector<std::string> length_text(const std::vector<data::Dataset>& datasets,
   for (size_t i = 0; i < datasets.size(); ++i) {
     const data::RegularisationCount count = data::regularisation_count(datasets[i]);
     std::string line = datasets.size() == 1 ? "Data: " : "Data set " + std::to_string(i + 1) + ": ";
-    line += std::to_string(count.wanted) + " pictures with repeats";
+    line += base::counted(count.wanted, "picture") + " with repeats";
     if (count.pictures > 0) line += " and " + std::to_string(count.used) + " of regularisation";
     const size_t buckets = data::bucket_counts(datasets[i]).size();
     line += ", in batches of " + std::to_string(datasets[i].options.batch_size) + " at " +
             (buckets > 1 ? "about " : "") + data::to_string(datasets[i].options.bucket.resolution) + " pixels" +
             (buckets > 1 ? " (" + std::to_string(buckets) + " buckets)" : "") + ": " +
-            std::to_string(data::batch_count({datasets[i]})) + " batches an epoch.";
+            base::counted(data::batch_count({datasets[i]}), "batch") + " an epoch.";
     lines.push_back(std::move(line));
   }
   const int64_t accumulation = accumulation_of(values);
-  std::string steps = "Steps: " + std::to_string(plan.batches_per_process) + " batches";
+  std::string steps = "Steps: " + base::counted(plan.batches_per_process, "batch");
   if (accumulation > 1) steps += " / " + std::to_string(accumulation) + " (gradient_accumulation_steps)";
-  steps += " = " + std::to_string(plan.steps_per_epoch) + " an epoch, " + std::to_string(plan.epochs) + " epochs, " +
-           std::to_string(plan.max_train_steps) + " steps.";
+  steps += " = " + std::to_string(plan.steps_per_epoch) + " an epoch, " + base::counted(plan.epochs, "epoch") + ", " +
+           base::counted(plan.max_train_steps, "step") + ".";
   if (std::ranges::any_of(datasets, data::rotates)) {
     steps += " Regularisation pictures change from epoch to epoch, so some epochs may be a little longer or shorter.";
   }

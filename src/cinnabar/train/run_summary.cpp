@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "cinnabar/base/counted.h"
+
 namespace cinnabar::train {
 
 namespace {
@@ -64,7 +66,7 @@ std::vector<std::string> summary_lines(const SummaryFacts& facts) {
               std::to_string(facts.parameters) + " parameters.",
           "Optimizer: " + (facts.optimizer.empty() ? "AdamW" : facts.optimizer) + ", learning rate " +
               rates_text(facts.rates) + "; schedule " + schedule_of(values) +
-              (warmup > 0 ? " with " + std::to_string(warmup) + " steps of warm-up" : "") + "."};
+              (warmup > 0 ? " with " + base::counted(warmup, "step") + " of warm-up" : "") + "."};
 }
 
 std::string warmup_warning(const schema::Values& values, int64_t steps) {
@@ -74,8 +76,8 @@ std::string warmup_warning(const schema::Values& values, int64_t steps) {
   const bool has_warmup = values.maybe_text("lr_scheduler_type").value_or("").empty() &&
                           std::ranges::find(kWithout, schedule) == kWithout.end();
   if (!has_warmup || warmup < steps || steps == 0) return {};
-  return "lr_warmup_steps is " + std::to_string(warmup) + ", and the run has " + std::to_string(steps) +
-         " steps: it ends within the warm-up, at " +
+  return "lr_warmup_steps is " + std::to_string(warmup) + ", and the run has " + base::counted(steps, "step") +
+         ": it ends within the warm-up, at " +
          std::to_string(static_cast<int64_t>(100.0 * static_cast<double>(steps) / static_cast<double>(warmup))) +
          " % of the learning rate. Lower lr_warmup_steps; 0.1 means a tenth of the run";
 }

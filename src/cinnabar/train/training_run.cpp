@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 
 #include "cinnabar/base/committed_folder.h"
+#include "cinnabar/base/counted.h"
 #include "cinnabar/base/drawn_seed.h"
 #include "cinnabar/base/error.h"
 #include "cinnabar/data/batch_plan.h"
@@ -50,7 +51,9 @@ std::vector<data::Dataset> hold_out(std::vector<data::Dataset>& datasets, const 
   int64_t count = 0;
   for (const data::Dataset& dataset : held_out) count += dataset.item_count();
   if (count == 0) events.warning("validation_split is too small a share of these pictures: nothing is held out");
-  if (count > 0) events.log("Validation: " + std::to_string(count) + " pictures are held out and not trained.");
+  if (count > 0)
+    events.log("Validation: " + base::counted(count, "picture") + (count == 1 ? " is" : " are") +
+               " held out and not trained.");
   if (data::batch_count(datasets) == 0) {
     throw base::Error(base::ErrorCode::Data,
                       "validation_split holds every picture out, so that nothing is left to train; lower it");
@@ -154,8 +157,8 @@ void TrainingRun::make_plan() {
   plan_ = plan_run(datasets_, values_);
   if (resumed_) check_steps_left(*resumed_, plan_.max_train_steps, values_);
   for (const std::string& line : length_text(datasets_, values_, plan_)) events_.log(line);
-  events_.log("Training " + std::to_string(plan_.max_train_steps) + " steps in " + std::to_string(plan_.epochs) +
-              " epochs of " + std::to_string(plan_.batches_per_process) + " batches.");
+  events_.log("Training " + base::counted(plan_.max_train_steps, "step") + " in " +
+              base::counted(plan_.epochs, "epoch") + " of " + base::counted(plan_.batches_per_process, "batch") + ".");
 }
 
 void TrainingRun::make_optimizer() {
