@@ -1,7 +1,10 @@
 #include "cinnabar/adapters/dataset_metadata.h"
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "cinnabar/adapters/python_text.h"
 #include "cinnabar/text/unicode.h"
@@ -24,6 +27,44 @@ Json to_json(const schema::Value& value) {
       value);
 }
 
+// Members of an object in the order of their first appearance. ordered_json itself looks through all of them for each
+// new one, which takes minutes for as many tags as a large data set of sentences has.
+class Members {
+ public:
+  bool contains(const std::string& name) const { return places_.contains(name); }
+  void set(const std::string& name, Json value) {
+    const auto [place, is_new] = places_.try_emplace(name, list_.size());
+    if (is_new) {
+      list_.emplace_back(name, std::move(value));
+    } else {
+      list_[place->second].second = std::move(value);
+    }
+  }
+  // "name", "name (2)", "name (3)"...
+  std::string unused(const std::string& name) {
+    std::string candidate = name;
+    for (int& number = numbers_[name]; contains(candidate);) {
+      number = std::max(number + 1, 2);
+      candidate = name + " (" + std::to_string(number) + ")";
+    }
+    return candidate;
+  }
+  Json json() {
+    Json object = Json::object();
+    auto& members = object.get_ref<Json::object_t&>();
+    members.reserve(list_.size());
+    for (auto& [name, value] : list_) members.push_back({name, std::move(value)});
+    list_.clear();
+    places_.clear();
+    return object;
+  }
+
+ private:
+  std::vector<std::pair<std::string, Json>> list_;
+  std::unordered_map<std::string, size_t> places_;
+  std::unordered_map<std::string, int> numbers_;
+};
+
 std::string flag_text(bool flag) { return flag ? "True" : "False"; }
 
 Json bucket_info(const DatasetFacts& dataset) {
@@ -39,12 +80,12 @@ Json bucket_info(const DatasetFacts& dataset) {
 
 // Several subsets of one name: the last one's counts, as in the reference tool, are those of the first here
 // (`only_new`).
-void add_tag_frequency(Json& frequency, const DatasetFacts& dataset) {
+void add_tag_frequency(Members& frequency, const DatasetFacts& dataset) {
   for (const SubsetFacts& subset : dataset.subsets) {
     if (frequency.contains(subset.name)) continue;
-    Json counts = Json::object();
-    for (const auto& [tag, count] : subset.tags) counts[tag] = count;
-    frequency[subset.name] = counts;
+    Members counts;
+    for (const auto& [tag, count] : subset.tags) counts.set(tag, count);
+    frequency.set(subset.name, counts.json());
   }
 }
 
@@ -69,7 +110,7 @@ Json subset_json(const DatasetFacts& dataset, const SubsetFacts& subset) {
 }
 
 Json dataset_json(const DatasetFacts& dataset) {
-  Json frequency = Json::object();
+  Members frequency;
   add_tag_frequency(frequency, dataset);
   Json subsets = Json::array();
   for (const SubsetFacts& subset : dataset.subsets) subsets.push_back(subset_json(dataset, subset));
@@ -81,17 +122,10 @@ Json dataset_json(const DatasetFacts& dataset) {
           {"enable_bucket", dataset.enable_bucket},
           {"min_bucket_reso", dataset.enable_bucket ? Json(dataset.min_bucket_reso) : Json()},
           {"max_bucket_reso", dataset.enable_bucket ? Json(dataset.max_bucket_reso) : Json()},
-          {"tag_frequency", frequency},
+          {"tag_frequency", frequency.json()},
           {"bucket_info", bucket_info(dataset)},
           {"resize_interpolation", dataset.resize_interpolation ? Json(*dataset.resize_interpolation) : Json()},
           {"subsets", subsets}};
-}
-
-// "name", "name (2)", "name (3)"...
-std::string unused_name(const Json& taken, const std::string& name) {
-  std::string candidate = name;
-  for (int i = 2; taken.contains(candidate); ++i) candidate = name + " (" + std::to_string(i) + ")";
-  return candidate;
 }
 
 Json counts_json(const SubsetFacts& subset) {
@@ -100,26 +134,26 @@ Json counts_json(const SubsetFacts& subset) {
 
 Metadata described_metadata(const TrainingFacts& facts) {
   Json datasets = Json::array();
-  Json frequency = Json::object();
-  Json folders = Json::object();
+  Members frequency;
+  Members folders;
   for (const DatasetFacts& dataset : facts.datasets) {
     datasets.push_back(dataset_json(dataset));
     add_tag_frequency(frequency, dataset);
     for (const SubsetFacts& subset : dataset.subsets) {
-      if (!subset.is_regularisation) folders[unused_name(folders, subset.name)] = counts_json(subset);
+      if (!subset.is_regularisation) folders.set(folders.unused(subset.name), counts_json(subset));
     }
   }
   return {{"ss_datasets", python_json(datasets)},
-          {"ss_tag_frequency", python_json(frequency)},
-          {"ss_dataset_dirs", python_json(folders)}};
+          {"ss_tag_frequency", python_json(frequency.json())},
+          {"ss_dataset_dirs", python_json(folders.json())}};
 }
 
 Metadata folder_metadata(const TrainingFacts& facts, const DatasetFacts& dataset, const schema::Values& values) {
-  Json folders = Json::object();
-  Json regularisation = Json::object();
-  Json frequency = Json::object();
+  Members folders;
+  Members regularisation;
+  Members frequency;
   for (const SubsetFacts& subset : dataset.subsets) {
-    (subset.is_regularisation ? regularisation : folders)[subset.name] = counts_json(subset);
+    (subset.is_regularisation ? regularisation : folders).set(subset.name, counts_json(subset));
   }
   add_tag_frequency(frequency, dataset);
   const int64_t accumulation = values.maybe_integer("gradient_accumulation_steps").value_or(1);
@@ -132,9 +166,9 @@ Metadata folder_metadata(const TrainingFacts& facts, const DatasetFacts& dataset
       {"ss_min_bucket_reso", dataset.enable_bucket ? std::to_string(dataset.min_bucket_reso) : "None"},
       {"ss_max_bucket_reso", dataset.enable_bucket ? std::to_string(dataset.max_bucket_reso) : "None"},
       {"ss_keep_tokens", std::to_string(values.maybe_integer("keep_tokens").value_or(0))},
-      {"ss_dataset_dirs", python_json(folders)},
-      {"ss_reg_dataset_dirs", python_json(regularisation)},
-      {"ss_tag_frequency", python_json(frequency)},
+      {"ss_dataset_dirs", python_json(folders.json())},
+      {"ss_reg_dataset_dirs", python_json(regularisation.json())},
+      {"ss_tag_frequency", python_json(frequency.json())},
       {"ss_bucket_info", python_json(bucket_info(dataset))},
   };
   for (const char* name : {"color_aug", "flip_aug", "random_crop", "shuffle_caption"}) {

@@ -166,14 +166,15 @@ struct CaptionGroups {
   std::vector<fs::path> missing, empty, from_txt, skipped, other, marked;
 };
 
-CaptionGroups group_captions(size_t index, const SubsetOptions& subset, const Candidates& candidates,
-                             const std::vector<PictureFinding>& findings) {
-  CaptionGroups groups;
-  const std::string& mark = subset.caption.keep_tokens_separator;
+// By subset.
+std::vector<CaptionGroups> group_captions(const std::vector<SubsetOptions>& subsets, const Candidates& candidates,
+                                          const std::vector<PictureFinding>& findings) {
+  std::vector<CaptionGroups> all(subsets.size());
   for (size_t i = 0; i < findings.size(); ++i) {
     const PictureFinding& finding = findings[i];
-    const std::string& path = candidates.pictures[i].path;
-    if (candidates.pictures[i].subset != index) continue;
+    const auto& [path, subset] = candidates.pictures[i];
+    CaptionGroups& groups = all[subset];
+    const std::string& mark = subsets[subset].caption.keep_tokens_separator;
     if (finding.is_skipped) groups.skipped.push_back(path);
     if (!finding.sample) continue;
     if (finding.has_empty_caption_file) groups.empty.push_back(path);
@@ -182,7 +183,7 @@ CaptionGroups group_captions(size_t index, const SubsetOptions& subset, const Ca
     if (!finding.other_caption.empty()) groups.other.push_back(finding.other_caption);
     if (!mark.empty() && finding.sample->caption.find(mark) != std::string::npos) groups.marked.push_back(path);
   }
-  return groups;
+  return all;
 }
 
 // Findings that would be one line a picture are told once a folder.
@@ -305,9 +306,8 @@ Dataset scan_dataset(const DatasetOptions& options, const ScanOptions& scan) {
   }
   std::vector<PictureFinding> findings = examine_all(candidates, subsets, rule, scan);
   save_indexes(candidates, dataset.issues);
-  for (size_t i = 0; i < subsets.size(); ++i) {
-    report_captions(subsets[i], group_captions(i, subsets[i], candidates, findings), dataset.issues);
-  }
+  const std::vector<CaptionGroups> groups = group_captions(subsets, candidates, findings);
+  for (size_t i = 0; i < subsets.size(); ++i) report_captions(subsets[i], groups[i], dataset.issues);
   for (PictureFinding& finding : findings) {
     dataset.issues.insert(dataset.issues.end(), finding.issues.begin(), finding.issues.end());
     if (finding.sample) dataset.samples.push_back(std::move(*finding.sample));
