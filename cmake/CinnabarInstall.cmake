@@ -21,7 +21,8 @@ endif()
 
 install(FILES ${CMAKE_SOURCE_DIR}/.deps/clip/bpe_simple_vocab_16e6.txt.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/cinnabar OPTIONAL)
 install(FILES ${CMAKE_SOURCE_DIR}/.deps/clip/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/cinnabar RENAME LICENSE.clip OPTIONAL)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cinnabar OPTIONAL)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cinnabar OPTIONAL
+        PATTERN .cinnabar-cache EXCLUDE)  # latents of runs on the embedded pictures
 foreach(file LICENSE README.md CHANGELOG.md)
   install(FILES ${CMAKE_SOURCE_DIR}/${file} DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 endforeach()

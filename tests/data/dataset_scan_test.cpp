@@ -143,7 +143,7 @@ TEST_CASE("all_that_is_wrong_is_reported_at_once_and_the_rest_is_used") {
                   "1 picture with an empty caption file: blank.bmp | used with an empty caption"));
   CHECK(has_issue(issues, Severity::Warning, "set", "2 pictures without a .caption or .txt file: good.bmp, small.bmp"));
   CHECK(has_issue(issues, Severity::Info, "set", "1 files with extension .mp4"));
-  CHECK(has_issue(issues, Severity::Info, "set", "1 folders lie inside"));
+  CHECK(has_issue(issues, Severity::Info, "set", "1 folder inside"));
   CHECK(has_issue(issues, Severity::Warning, "link.png", "leads nowhere"));
   CHECK(has_issue(issues, Severity::Warning, "bare", "holds no pictures"));
   CHECK(has_issue(issues, Severity::Error, "gone", "no such folder"));

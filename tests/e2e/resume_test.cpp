@@ -240,6 +240,30 @@ TEST_CASE("a_run_is_resumed_from_its_own_states_alone") {
   CHECK(program.run(optimizer).status == 2);
 }
 
+TEST_CASE("a_finished_run_that_is_resumed_leaves_the_file_of_a_later_training_alone") {
+  const Program program;
+  const std::vector<std::string> short_run = {"--max_train_steps", "2"};
+  CHECK(program.run(training(short_run)).status == 0);
+  const fs::path file = program.folder() / "out/run.safetensors";
+  const auto of_first = tensors_of(file);
+  // Another training of that name without states, so that the state beside it stays that of the first.
+  std::vector<std::string> other = training(short_run);
+  other.insert(other.end(), {"--seed", "6", "--save_state=false"});
+  CHECK(program.run(other).status == 0);
+  const auto of_second = tensors_of(file);
+  REQUIRE(of_second != of_first);
+  std::vector<std::string> again = training(short_run);
+  again.insert(again.end(), {"--resume", (program.folder() / "out/run-state").string()});
+  const Ended ended = program.run(again);
+  CHECK(ended.status == 0);
+  CHECK(holds(ended, "which was written after their state, is left as it is"));
+  CHECK(tensors_of(file) == of_second);
+  // Without the file it is made.
+  fs::remove(file);
+  CHECK(program.run(again).status == 0);
+  CHECK(tensors_of(file) == of_first);
+}
+
 TEST_CASE("a_resumed_run_with_another_accumulation_still_reaches_its_steps") {
   const Program program;
   REQUIRE(program.run(training({})).status == 0);

@@ -125,6 +125,19 @@ TEST_CASE("an_interrupted_run_saves_and_ends_with_130") {
   CHECK(file_of(program, files.back().substr(0, files.back().size() - 12))->tensors().size() > 100);
 }
 
+TEST_CASE("a_run_whose_output_nobody_reads_any_more_goes_on") {
+  const Program program;
+  cinnabar::base::Pipe output = cinnabar::base::make_pipe();
+  cinnabar::base::Process process =
+      program.start(Program::short_training("unread", {"--max_train_steps", "3"}), output);
+  output.write.close();
+  char byte = 0;
+  REQUIRE(::read(output.read.get(), &byte, 1) == 1);
+  output.read.close();
+  CHECK(process.wait().code.value_or(-1) == 0);
+  CHECK(file_of(program, "unread")->metadata().at("ss_steps") == "3");
+}
+
 TEST_CASE("trains_in_bf16_and_writes_the_asked_precision") {
   const Program program;
   train(program, "half", {"--max_train_steps", "2", "--mixed_precision", "bf16", "--save_precision", "fp16"});

@@ -1,5 +1,6 @@
 #include "cinnabar/cli/engine_command.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -49,6 +50,8 @@ int write_config_file(const schema::Schema& schema, schema::Config config) {
 }  // namespace
 
 int run_config(const schema::Schema& schema, const schema::Config& config, const std::string& parent) {
+  // Whoever reads the output may go away ("| head"); the run goes on, and its record has the rest.
+  ::signal(SIGPIPE, SIG_IGN);
   const bool is_json = config.values.flag("json");
   EventView view(std::cout, std::cerr, {.is_terminal = ::isatty(STDOUT_FILENO) == 1});
   for (const std::string& notice : config.notices) view.print("note: " + notice);
@@ -63,11 +66,14 @@ int run_config(const schema::Schema& schema, const schema::Config& config, const
       .engine_line = [&](const std::string& line) { view.print(line); },
       .interrupted =
           [&](int count) {
-            view.print(count == 1 ? "Finishing the step and saving. Interrupt again to end at once."
-                                  : "Ending at once.");
+            const char* first =
+                config.command == "train" ? "Finishing the step and saving." : "Finishing what is begun.";
+            view.print(count == 1 ? std::string(first) + " Interrupt again to end at once." : "Ending at once.");
           }};
   const jobs::RunOutcome outcome = jobs::run(schema, config, jobs::find_engine(), workspace, handlers, parent);
   view.finish();
+  if (outcome.message.empty() && !is_json)
+    std::cout << "record: " << base::printable_text(outcome.record.string()) << "\n";
   if (!outcome.message.empty())
     std::cerr << "cinnabar: " << base::printable_text(outcome.message)
               << "\nRecord of the run: " << base::printable_text(outcome.record.string()) << "\n";

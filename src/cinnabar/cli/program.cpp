@@ -19,7 +19,7 @@ namespace cinnabar::cli {
 
 namespace {
 
-bool is_help(const std::string& word) { return word == "--help" || word == "-h"; }
+bool is_help(const std::string& word) { return word == "--help" || word == "-h" || word.starts_with("--help="); }
 
 // Commands of the launcher script in the repository, which never reach this program.
 struct LauncherCommand {
@@ -40,7 +40,8 @@ int print_overview() {
   std::cout << "\nCommands of the script ./cinnabar in the repository alone\n";
   print_line("setup", "Fetches packages and libtorch for this machine, and builds.");
   for (const LauncherCommand& command : kLauncherCommands) print_line(command.name, command.help);
-  std::cout << "\ncinnabar COMMAND --help lists a command's options; cinnabar --version says what is installed.\n";
+  std::cout << "\ncinnabar COMMAND --help lists a command's options, with an option's name behind it that one "
+               "alone;\ncinnabar --version says what is installed.\n";
   return 0;
 }
 
@@ -48,6 +49,28 @@ int print_help(const std::string& name) {
   const Command& command = commands().at(name);
   std::cout << command.help << "\n\ncinnabar " << name << (command.usage.empty() ? "" : " ") << command.usage << "\n";
   if (command.schema) std::cout << schema::help_text(command.schema());
+  return 0;
+}
+
+// "--help network_dim", "--network_dim --help", "--help=network_dim": of that option alone. Empty: no word names one.
+std::string named_option(const schema::Schema& schema, const std::vector<std::string>& words) {
+  for (std::string word : words) {
+    if (word.starts_with("--help=")) word.erase(0, std::string("--help=").size());
+    word.erase(0, std::min(word.find_first_not_of('-'), word.size()));
+    std::ranges::replace(word, '-', '_');
+    if (const schema::Option* option = schema.find(word.substr(0, word.find('='))); option != nullptr)
+      return option->name;
+  }
+  return {};
+}
+
+int print_option_help(const schema::Schema& schema, const std::string& name) {
+  const schema::Option* option = schema.find(name);
+  schema::Schema shown({{*option}});
+  for (const schema::EntryTable& table : schema.tables()) {
+    if (table.selector == name) shown.add(table);
+  }
+  std::cout << schema::help_text(shown);
   return 0;
 }
 
@@ -64,6 +87,7 @@ int checked_output(int status) {
   if (std::cout) return status;
   // The write that failed may lie far back, and its reason with it; one more byte meets the same.
   if (errno == 0 && ::write(STDOUT_FILENO, "\n", 1) == 1) errno = 0;
+  if (errno == EPIPE) return status;  // whoever read it wanted no more
   const std::string reason = errno != 0 ? std::strerror(errno) : "a write failed";
   std::cerr << "cinnabar: the output could not be written completely: " << reason
             << "; free some space or write it elsewhere\n";
@@ -106,7 +130,11 @@ int dispatch(const std::vector<std::string>& arguments) {
   if (name == "help") return words.empty() ? print_overview() : dispatch({words[0], "--help"});
   const Command* command = commands().find(name);
   if (command == nullptr) throw unknown_command(name);
-  if (std::any_of(words.begin(), words.end(), is_help)) return print_help(name);
+  if (std::any_of(words.begin(), words.end(), is_help)) {
+    const schema::Schema options = command->schema ? command->schema() : schema::Schema();
+    const std::string option = named_option(options, words);
+    return option.empty() ? print_help(name) : print_option_help(options, option);
+  }
   return command->run(words);
 }
 

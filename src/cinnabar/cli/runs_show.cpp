@@ -89,7 +89,7 @@ int print_series(jobs::RunStore& store, const jobs::RunRow& run, const std::stri
     std::string all;
     for (const std::string& series : known) all += (all.empty() ? "" : ", ") + series;
     const std::string near = base::nearest_name(name, known);
-    throw base::Error(base::ErrorCode::Usage, "the run " + run.id + " has no series \"" + name + "\"" +
+    throw base::Error(base::ErrorCode::Usage, "the run " + run.id + " has no series \"" + name + "\"." +
                                                   (near.empty() ? "" : "; did you mean " + near + "?") +
                                                   (all.empty() ? "; it has none" : " It has: " + all));
   }

@@ -97,7 +97,8 @@ int tail_run(jobs::RunStore& store, const schema::Values& options) {
     show(events.take());
   }
   view.finish();
-  if (!is_json) view.print("The run " + run.id + " is " + jobs::RunStore(store.workspace()).find(run.id).state + ".");
+  if (!is_json)
+    view.print("State of the run " + run.id + ": " + jobs::RunStore(store.workspace()).find(run.id).state + ".");
   return 0;
 }
 

@@ -145,7 +145,7 @@ void list_subset(SubsetOptions& subset, size_t index, std::set<fs::path>& seen, 
     FolderListing listing = subset.recursive ? list_folders_below(folder, issues) : list_folder(folder, issues);
     report_other_files(folder, listing, issues);
     if (!listing.folders.empty()) {
-      issues.push_back({Severity::Info, folder, std::to_string(listing.folders.size()) + " folders lie inside",
+      issues.push_back({Severity::Info, folder, base::counted(listing.folders.size(), "folder") + " inside",
                         "not entered; give recursive to use them", Treatment::Used, "inner_folders"});
     }
     if (listing.pictures.empty()) {

@@ -64,6 +64,9 @@ std::optional<FolderName> parse_folder_name(const std::string& name) {
   return result;
 }
 
+// The last part, also of "x/10_cat/".
+std::string path_name(const fs::path& folder) { return (folder / "").parent_path().filename().string(); }
+
 std::string described(const FolderListing& listing) {
   std::string text = std::to_string(listing.folders.size()) + " sub-folders, " +
                      base::counted(std::ssize(listing.pictures), "picture") + " of its own";
@@ -155,8 +158,12 @@ std::vector<SubsetOptions> subsets_without_names(const fs::path& folder, const F
   const FolderName once = {.repeats = 1, .class_tokens = defaults.class_tokens};
   if (!listing.pictures.empty()) {
     subsets.push_back(subset_of(folder, once, defaults));
+    const bool is_named = parse_folder_name(path_name(folder)).has_value();
     issues.push_back(
-        {Severity::Warning, folder, "no sub-folder is named REPEATS_WORDS (for example \"10_cat\")",
+        {Severity::Warning, folder,
+         is_named
+             ? "this folder is itself named REPEATS_WORDS; give the one above it, so that its repeats and words count"
+             : "no sub-folder is named REPEATS_WORDS (for example \"10_cat\")",
          base::counted(std::ssize(listing.pictures), "picture") + " in the folder itself: used, 1 repeat each",
          Treatment::Used, "folder_name"});
     return subsets;

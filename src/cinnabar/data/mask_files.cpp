@@ -101,7 +101,7 @@ class SubsetMasks {
     if (!surplus.empty()) {
       issues.push_back({.severity = Severity::Warning,
                         .path = folder_,
-                        .message = std::to_string(surplus.size()) + " masks fit no picture: " + some_names(surplus),
+                        .message = base::counted(surplus.size(), "mask") + " without a picture: " + some_names(surplus),
                         .action = "not used",
                         .treatment = Treatment::LeftOut,
                         .kind = "surplus_masks"});

@@ -146,7 +146,8 @@ class Run {
     const bool is_kept = record_event(event, folder_);
     const int problem = errno;
     const std::string type = event["type"].get<std::string>();
-    if (type == "saved" && event.contains("path")) saved_.push_back(event.value("path", ""));
+    const bool is_result = type == "saved" || (type == "sample" && config_.command == "sample");
+    if (is_result && event.contains("path")) saved_.push_back(event.value("path", ""));
     if (type == "error") error_ = event;
     if (type == "progress" && event.value("phase", "") == "train") last_step_ = event.value("step", int64_t{0});
     if (handlers_.event) handlers_.event(event);

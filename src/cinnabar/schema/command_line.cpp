@@ -153,6 +153,14 @@ void read_command_line(const Schema& schema, const std::vector<std::string>& wor
 std::string unknown_option_text(const Schema& schema, const std::string& name) {
   // One or two letters are near to anything.
   constexpr size_t kLeastLetters = 3;
+  for (const EntryTable& table : schema.tables()) {
+    for (const Entry& entry : table.entries) {
+      const bool is_key =
+          !table.arguments.empty() && std::ranges::find(entry.options, name, &Option::name) != entry.options.end();
+      if (is_key)
+        return "unknown option; it is a key of " + table.arguments + ": --" + table.arguments + " " + name + "=VALUE";
+    }
+  }
   if (name.size() < kLeastLetters) return "unknown option; options are written out, and --help lists all of them";
   if (const std::string near = schema.nearest(name); !near.empty()) return "unknown option; did you mean " + near + "?";
   // What the name begins with ("lora" of "lora_multiplier") before something that is not built.

@@ -129,7 +129,7 @@ std::string read_one(const std::string& item, const std::vector<Option>& rows, V
       known += (known.empty() ? "" : ", ") + candidate.name;
     }
     const std::string near = base::nearest_name(key, names);
-    return key + " is not known here" + (near.empty() ? "" : ": did you mean \"" + near + "\"?") +
+    return key + " is not known here" + (near.empty() ? "." : "; did you mean \"" + near + "\"?") +
            " Known: " + (known.empty() ? "none" : known);
   }
   if (text == "None") {

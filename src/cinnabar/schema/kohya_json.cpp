@@ -107,7 +107,7 @@ class Importer {
     if (option == nullptr) return;  // a command that has no such option
     const base::Result<Value> value = value_from_json(*option, json);
     if (value) {
-      source_.values[option->name] = {value.value(), name_, json_text(json)};
+      source_.values[option->name] = {value.value(), name_, json_text(json), !added_.contains(option_name)};
     } else {
       problems_.add({name_, option_name, json_text(json), value.error().message()});
     }

@@ -17,6 +17,16 @@ bool finds_its_rate(const Values& values) {
   return type.starts_with("prodigy") || type.starts_with("dadapt") || type.starts_with("adafactor");
 }
 
+constexpr double kHighRate = 0.02;
+
+// Steps of the size of the rate itself: far above a hundredth they destroy any network.
+bool is_adam_like(const Values& values) {
+  std::string type = value_text(values.raw("optimizer_type"));
+  std::ranges::transform(type, type.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return type.empty() || type.find("adam") != std::string::npos || type.find("lion") != std::string::npos;
+}
+
 }  // namespace
 
 std::vector<std::string> run_notes(const Config& config, const std::map<std::string, Given>& given) {
@@ -28,6 +38,19 @@ std::vector<std::string> run_notes(const Config& config, const std::map<std::str
     notes.push_back("learning_rate was not given: " + value_text(values.raw("learning_rate")) +
                     " is used, the default of sd-scripts, with which a LoRA hardly learns. Usual is --learning_rate "
                     "1e-4, for the embedded model 1e-3.");
+  }
+  if (config.command == "train" && is_given("learning_rate") && !finds_its_rate(values) && is_adam_like(values) &&
+      values.number("learning_rate") > kHighRate) {
+    notes.push_back("learning_rate = " + value_text(values.raw("learning_rate")) +
+                    " is very high for this optimizer; usual is 1e-4, for the embedded model 1e-3.");
+  }
+  if (config.command == "train" && is_given("output_name")) {
+    const std::string name = values.text("output_name");
+    for (const char* extension : {".safetensors", ".ckpt", ".pt"}) {
+      if (name.ends_with(extension))
+        notes.push_back("output_name = " + name + " gets the ending of save_model_as as well; leave " + extension +
+                        " out.");
+    }
   }
   const auto has_own_scale = [](const std::string& prompt) { return prompt.find(" --l ") != std::string::npos; };
   if (config.command == "sample" && value_text(values.raw("pretrained_model_name_or_path")) == "embedded" &&

@@ -15,9 +15,10 @@
 namespace cinnabar::schema {
 
 struct Given {
-  Value value;        // unset: given as "nothing", for instance null
-  std::string where;  // "command line", "train.toml:12", "preset.json"
-  std::string text;   // as written, for messages
+  Value value;           // unset: given as "nothing", for instance null
+  std::string where;     // "command line", "train.toml:12", "preset.json"
+  std::string text;      // as written, for messages
+  bool is_asked = true;  // false: the default of a GUI for what its file lacks
 };
 
 // What became of one key of a foreign configuration.

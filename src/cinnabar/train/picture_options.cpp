@@ -55,7 +55,8 @@ void prepare_pictures(const schema::Values& values, std::vector<data::Dataset>& 
   if (is_masked && !has_masks) {
     events.warning("masked_loss has no effect: no pictures have masks. Give alpha_mask or conditioning_data_dir.");
   }
-  const bool has_folders = values.has("conditioning_data_dir") || any_subset(datasets, [](const SubsetOptions& subset) {
+  // Without a file of data sets the option itself was noted already.
+  const bool has_folders = values.has("dataset_config") && any_subset(datasets, [](const SubsetOptions& subset) {
                              return !subset.conditioning_data_dir.empty();
                            });
   if (!is_masked && has_folders) {

@@ -48,9 +48,11 @@ std::vector<std::string> length_text(const std::vector<data::Dataset>& datasets,
     std::string line = datasets.size() == 1 ? "Data: " : "Data set " + std::to_string(i + 1) + ": ";
     line += base::counted(count.wanted, "picture") + " with repeats";
     if (count.pictures > 0) line += " and " + std::to_string(count.used) + " of regularisation";
-    const size_t buckets = data::bucket_counts(datasets[i]).size();
+    const std::vector<data::BucketCount> counts = data::bucket_counts(datasets[i]);
+    const size_t buckets = counts.size();
+    const data::Size size = buckets == 1 ? counts.front().size : datasets[i].options.bucket.resolution;
     line += ", in batches of " + std::to_string(datasets[i].options.batch_size) + " at " +
-            (buckets > 1 ? "about " : "") + data::to_string(datasets[i].options.bucket.resolution) + " pixels" +
+            (buckets > 1 ? "about " : "") + data::to_string(size) + " pixels" +
             (buckets > 1 ? " (" + std::to_string(buckets) + " buckets)" : "") + ": " +
             base::counted(data::batch_count({datasets[i]}), "batch") + " an epoch.";
     lines.push_back(std::move(line));

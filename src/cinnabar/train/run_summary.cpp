@@ -60,13 +60,20 @@ std::string schedule_of(const schema::Values& values) {
 std::vector<std::string> summary_lines(const SummaryFacts& facts) {
   const schema::Values& values = facts.values;
   const int64_t warmup = values.steps("lr_warmup_steps", facts.steps);
-  return {"Model: " + values.text("pretrained_model_name_or_path") + ", family " + facts.family + ", predicts " +
-              facts.prediction + "; " + precision_text(values) + " on " + facts.device + ".",
-          "Network: " + network_text(values) + "; " + std::to_string(facts.layers) + " layers, " +
-              std::to_string(facts.parameters) + " parameters.",
-          "Optimizer: " + (facts.optimizer.empty() ? "AdamW" : facts.optimizer) + ", learning rate " +
-              rates_text(facts.rates) + "; schedule " + schedule_of(values) +
-              (warmup > 0 ? " with " + base::counted(warmup, "step") + " of warm-up" : "") + "."};
+  std::vector<std::string> lines = {
+      "Model: " + values.text("pretrained_model_name_or_path") + ", family " + facts.family + ", predicts " +
+          facts.prediction + "; " + precision_text(values) + " on " + facts.device + ".",
+      "Network: " + network_text(values) + "; " + std::to_string(facts.layers) + " layers, " +
+          std::to_string(facts.parameters) + " parameters.",
+      "Optimizer: " + (facts.optimizer.empty() ? "AdamW" : facts.optimizer) + ", learning rate " +
+          rates_text(facts.rates) + "; schedule " + schedule_of(values) +
+          (warmup > 0 ? " with " + base::counted(warmup, "step") + " of warm-up" : "") + "."};
+  const bool is_half = values.maybe_text("mixed_precision").value_or("no") != "no";
+  if (is_half && facts.device.starts_with("cpu")) {
+    lines.push_back("On the CPU steps in " + precision_text(values) +
+                    " take longer than in fp32; without mixed_precision they are several times as fast.");
+  }
+  return lines;
 }
 
 std::string warmup_warning(const schema::Values& values, int64_t steps) {

@@ -34,6 +34,15 @@ namespace cinnabar::train {
 
 namespace {
 
+// The last file of a training is written before its last state; one that is younger is of another training.
+bool is_written_later(const std::filesystem::path& file, const std::filesystem::path& state) {
+  std::error_code error;
+  const auto of_file = std::filesystem::last_write_time(file, error);
+  if (error) return false;
+  const auto of_state = std::filesystem::last_write_time(state / base::kManifestName, error);
+  return !error && of_file > of_state;
+}
+
 // Splits off the pictures of the validation, and says so.
 std::vector<data::Dataset> hold_out(std::vector<data::Dataset>& datasets, const schema::Values& values,
                                     base::EventSink& events) {
@@ -41,7 +50,7 @@ std::vector<data::Dataset> hold_out(std::vector<data::Dataset>& datasets, const 
       std::ranges::any_of(datasets, [](const auto& one) { return one.options.validation_split > 0; });
   if (!is_wanted) {
     for (const char* name : {"validate_every_n_steps", "validate_every_n_epochs", "max_validation_steps"}) {
-      if (values.has(name))
+      if (values.has(name) && values.has("dataset_config"))  // else it was noted already
         events.warning(std::string(name) + " has no effect: validation_split holds no pictures out");
     }
     return {};
@@ -186,7 +195,9 @@ void TrainingRun::make_saver() {
   saver_ = std::make_unique<Saver>(*set_, std::move(facts), values_, events_);
   saves_ = std::make_unique<plan::SavePlan>(save_options(values_), plan_.epochs);
   std::error_code ignored;
-  if (const auto last = saver_->path_of(saves_->final_stem()); !resumed_ && std::filesystem::exists(last, ignored))
+  const auto last = saver_->path_of(saves_->final_stem());
+  const bool has_steps_left = !resumed_ || resumed_->position.step < plan_.max_train_steps;
+  if (has_steps_left && std::filesystem::exists(last, ignored))
     events_.log(last.string() + " is there already; this training replaces it at its end.");
   const int64_t network_bytes = parameters_.parameter_count() * 4;
   int64_t state_bytes = network_bytes * (ema_ ? 2 : 1);
@@ -345,9 +356,14 @@ void TrainingRun::run() {
   watch_steps();
   profiled_ = {values_.maybe_integer("profile_steps").value_or(0), values_.maybe_text(kRunFolder).value_or("")};
   events_.phase("Training");
-  if (is_finished()) {
-    events_.log("All " + std::to_string(plan_.max_train_steps) +
-                " steps are done already. To train on: a higher max_train_steps, or train_more_steps.");
+  const bool is_over = is_finished();
+  const bool is_kept = is_over && resumed_ && is_written_later(saver_->path_of(saves_->final_stem()), resumed_->folder);
+  if (is_over) {
+    events_.log("All " + std::to_string(plan_.max_train_steps) + " steps are done already" +
+                (is_kept ? ", and " + saver_->path_of(saves_->final_stem()).string() +
+                               ", which was written after their state, is left as it is"
+                         : "") +
+                ". To train on: a higher max_train_steps, or train_more_steps.");
   }
   if (at_.step == 0) preview({.is_start = true});
   if (stop_.load() && !is_finished()) {
@@ -358,8 +374,10 @@ void TrainingRun::run() {
   // By steps alone: a resumed run may have other pictures or another accumulation, and so another number of epochs.
   for (int64_t epoch = at_.epoch; !is_done(); ++epoch) run_epoch(epoch);
   // A resumed run saves its last state in any case, so that resuming it once more says that it is done.
-  save({.stem = saves_->final_stem()}, std::max(plan_.epochs, at_.epoch - 1),
-       values_.flag("save_state") || values_.flag("save_state_on_train_end") || resumed_.has_value());
+  if (!is_kept) {
+    save({.stem = saves_->final_stem()}, std::max(plan_.epochs, at_.epoch - 1),
+         values_.flag("save_state") || values_.flag("save_state_on_train_end") || resumed_.has_value());
+  }
   queue_->finish();
   log_->flush();
   std::map<std::string, base::EventValue> result = {{"output", saver_->path_of(saves_->final_stem()).string()},
