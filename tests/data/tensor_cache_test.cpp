@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "cinnabar/base/error.h"
 #include "cinnabar/data/content_hash.h"
 #include "formats/temporary_folder.h"
 
